@@ -1,0 +1,1 @@
+"""The appliance: cameras, panel, store, table, loop, page and command line."""

@@ -1,0 +1,1 @@
+"""The referee: Piraten Kapern's rules as pure values. Imports the standard library only."""
