@@ -1,0 +1,1 @@
+"""Shipped weights with their model cards, and the recipes that made them."""
