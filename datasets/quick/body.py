@@ -1,0 +1,86 @@
+"""The shape of a die: a rounded cube cut by a sphere (tumbled), as a distance function that rays can be marched through.
+
+Lengths are in die edges: the body fills [-0.5, 0.5] on each axis.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float32]
+
+EDGE_RADIUS = 0.11
+SPHERE_RADIUS = float(np.hypot(0.5, 0.42)) + 0.01
+"""The flat part of a face is a circle of 0.84 edges: where this sphere meets the cube."""
+BLEND = 0.03
+BOUND = 0.68
+"""Radius of a sphere that holds the whole body."""
+
+FACE_AXES: tuple[tuple[int, int], ...] = ((2, 1), (2, -1), (0, 1), (0, -1), (1, 1), (1, -1))
+"""Side number → (axis, sign) of its outward normal: sides 0 and 1 are opposite, and so on."""
+
+
+def distance(p: Floats) -> Floats:
+    """Signed distance (a lower bound outside) of points (n, 3) from the body, (n,)."""
+    q = np.abs(p) - np.float32(0.5 - EDGE_RADIUS)
+    outside = np.sqrt((np.maximum(q, 0) ** 2).sum(1))
+    cube = outside + np.minimum(q.max(1), 0) - EDGE_RADIUS
+    ball = np.sqrt((p * p).sum(1)) - np.float32(SPHERE_RADIUS)
+    h = np.maximum(BLEND - np.abs(cube - ball), 0) / np.float32(BLEND)
+    return np.maximum(cube, ball) + h * h * np.float32(BLEND / 4)
+
+
+def normal(p: Floats) -> Floats:
+    """Outward unit normals (n, 3) at surface points (n, 3)."""
+    q = np.maximum(np.abs(p) - np.float32(0.5 - EDGE_RADIUS), 0)
+    length = np.sqrt((q * q).sum(1))
+    cube = q / np.maximum(length, 1e-6)[:, None] * np.sign(p)
+    radius = np.sqrt((p * p).sum(1))
+    ball = p / radius[:, None]
+    # The blend's weights: all sphere where the sphere cuts, all cube where the cube does.
+    gap = (radius - SPHERE_RADIUS) - (length - EDGE_RADIUS)
+    weight = np.clip(0.5 + gap / np.float32(2 * BLEND), 0, 1)[:, None]
+    n = cube * (1 - weight) + ball * weight
+    return n / np.maximum(np.linalg.norm(n, axis=1, keepdims=True), 1e-9)
+
+
+def march(origin: Floats, direction: Floats, steps: int = 22) -> tuple[Floats, npt.NDArray[np.bool_]]:
+    """March unit rays (n, 3) from origins (n, 3), all in the die's own frame; returns hit points and a hit mask."""
+    b = (origin * direction).sum(1)
+    root = b * b - (origin * origin).sum(1) + np.float32(BOUND * BOUND)
+    index = np.flatnonzero(root > 0)
+    entry = -b[index] - np.sqrt(root[index])
+    p, d = origin[index] + direction[index] * entry[:, None], direction[index]
+    hit = np.zeros(len(origin), bool)
+    points = np.zeros_like(origin)
+    for _ in range(steps):
+        step = distance(p)
+        arrived = step < 2e-3
+        if arrived.any():
+            hit[index[arrived]] = True
+            points[index[arrived]] = p[arrived]
+        going = ~arrived & ((p * d).sum(1) < BOUND)
+        index, d, p = index[going], d[going], p[going] + d[going] * step[going, None]
+        if not len(index):
+            break
+    return points, hit
+
+
+def surface_points(n: int = 10) -> Floats:
+    """Points all over the surface (m, 3), for silhouettes and shadows."""
+    line = np.linspace(-1, 1, n, dtype=np.float32)
+    u, v = (a.ravel() for a in np.meshgrid(line, line))
+    sides = []
+    for axis, sign in FACE_AXES:
+        p = np.empty((len(u), 3), np.float32)
+        p[:, axis], p[:, (axis + 1) % 3], p[:, (axis + 2) % 3] = sign, u, v
+        sides.append(p)
+    directions = np.concatenate(sides)
+    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+    low, high = np.zeros(len(directions), np.float32), np.full(len(directions), 0.9, np.float32)
+    for _ in range(18):
+        middle = (low + high) / 2
+        inside = distance(directions * middle[:, None]) < 0
+        low, high = np.where(inside, middle, low), np.where(inside, high, middle)
+    return directions * low[:, None]

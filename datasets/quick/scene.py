@@ -1,0 +1,342 @@
+"""Camera, lamps and dice → a linear RGB picture with a label for every die.
+
+World: millimetres, the table is z = 0, z points up. Colours are linear RGB, float32.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import cv2
+import numpy as np
+import numpy.typing as npt
+
+from .body import BOUND, FACE_AXES, Floats, march, normal, surface_points
+
+SURFACE = surface_points()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Camera:
+    """A pinhole camera over the table."""
+
+    size: tuple[int, int]
+    """Width and height in pixels."""
+    focal: float
+    """Focal length in pixels."""
+    position: Floats
+    """(3,) mm."""
+    rotation: Floats
+    """(3, 3): rows are the camera's right, down and forward axes in the world."""
+
+    @staticmethod
+    def looking_down(size: tuple[int, int], height: float, *, across: float, tilt: float = 0.0, turn: float = 0.0) -> Camera:
+        """A camera `height` mm above the table that sees `across` mm of its width; angles in degrees."""
+        a, b = np.deg2rad(tilt), np.deg2rad(turn)
+        forward = np.array([np.sin(a) * np.sin(b), np.sin(a) * np.cos(b), -np.cos(a)])
+        right = np.array([np.cos(b), -np.sin(b), 0.0])
+        down = np.cross(forward, right)
+        rotation = np.stack([right, down, forward]).astype(np.float32)
+        position = (-forward * height / np.cos(a)).astype(np.float32)
+        return Camera(size, size[0] * height / np.cos(a) / across, position, rotation)
+
+    def project(self, points: Floats) -> Floats:
+        """World points (n, 3) mm → pixels (n, 2)."""
+        local = (points - self.position) @ self.rotation.T
+        centre = np.array([self.size[0] / 2, self.size[1] / 2], np.float32)
+        return local[:, :2] / local[:, 2:] * np.float32(self.focal) + centre
+
+    def rays(self, x: Floats, y: Floats) -> Floats:
+        """Unit directions (n, 3) in the world through pixels."""
+        local = np.stack([(x - self.size[0] / 2) / self.focal, (y - self.size[1] / 2) / self.focal, np.ones_like(x)], 1)
+        world = local.astype(np.float32) @ self.rotation
+        return world / np.linalg.norm(world, axis=1, keepdims=True)
+
+    def ground(self, x: Floats, y: Floats) -> Floats:
+        """Where on the table (n, 3) mm pixels look."""
+        d = self.rays(x, y)
+        return self.position + d * (-self.position[2] / d[:, 2:])
+
+    def homography(self) -> npt.NDArray[np.float64]:
+        """(3, 3): table plane in mm (x, y) → pixels."""
+        plane = np.array([[-100, -100, 0], [100, -100, 0], [100, 100, 0], [-100, 100, 0]], np.float32)
+        return np.asarray(cv2.getPerspectiveTransform(plane[:, :2].copy(), self.project(plane).astype(np.float32)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Skin:
+    """The six painted sides of one die, at one resolution."""
+
+    albedo: Floats
+    """(6 * s, s, 3) linear RGB, side after side downward."""
+    slope: Floats
+    """(6 * s, s, 2): slope of the engraving along u (right) and v (down)."""
+    gloss: Floats
+    """(6 * s, s) 0..1: how glossy (paint more than plastic)."""
+    faces: tuple[str, ...]
+    """What is painted on side 0..5 (`body.FACE_AXES` order)."""
+
+    @staticmethod
+    def painted(sides: Sequence[tuple[Floats, Floats]], faces: Sequence[str], *, depth: float = 0.012, size: int = 128) -> Skin:
+        """From six (albedo (s, s, 3) linear, ink (s, s) 0..1) pairs; `depth` of the groove in die edges."""
+        albedo, slope, gloss = [], [], []
+        for colour, ink in sides:
+            colour = cv2.resize(colour.astype(np.float32), (size, size), interpolation=cv2.INTER_AREA)
+            ink = cv2.resize(ink.astype(np.float32), (size, size), interpolation=cv2.INTER_AREA)
+            groove = -depth * cv2.GaussianBlur(ink, (0, 0), size / 90)
+            slope.append(np.stack([cv2.Sobel(groove, cv2.CV_32F, 1, 0, scale=size / 8),
+                                   cv2.Sobel(groove, cv2.CV_32F, 0, 1, scale=size / 8)], 2))
+            albedo.append(colour)
+            gloss.append(0.35 + 0.5 * ink)
+        return Skin(np.concatenate(albedo), np.concatenate(slope), np.concatenate(gloss).astype(np.float32), tuple(faces))
+
+    def at(self, size: int) -> Skin:
+        """The same skin with `size` pixels a side: what the camera can resolve, so that nothing aliases."""
+        now = self.albedo.shape[1]
+        if size >= now:
+            return self
+
+        def shrink(a: Floats) -> Floats:
+            return cv2.resize(a, (size, 6 * size), interpolation=cv2.INTER_AREA)
+
+        return Skin(shrink(self.albedo), shrink(self.slope), shrink(self.gloss), self.faces)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Die:
+    """A die somewhere above the table."""
+
+    skin: Skin
+    position: Floats
+    """(3,) mm, the centre; a die that lies flat has z = edge / 2."""
+    rotation: Floats
+    """(3, 3): columns are the die's axes in the world."""
+    edge: float = 16.0
+
+    @property
+    def up(self) -> tuple[str, float]:
+        """The upward face, and how far (degrees) its side leans from level."""
+        ups = [sign * float(self.rotation[2, axis]) for axis, sign in FACE_AXES]
+        best = int(np.argmax(ups))
+        return self.skin.faces[best], float(np.rad2deg(np.arccos(min(ups[best], 1.0))))
+
+    def moved(self, position: Floats, rotation: Floats) -> Die:
+        """The same die elsewhere."""
+        return replace(self, position=position.astype(np.float32), rotation=rotation.astype(np.float32))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lamp:
+    """A round area lamp."""
+
+    position: Floats
+    colour: Floats
+    """(3,) irradiance on a level surface straight below, linear."""
+    radius: float = 40.0
+    """mm: the larger, the softer the shadows."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lighting:
+    """Everything that shines."""
+
+    lamps: tuple[Lamp, ...]
+    sky: Floats = field(default_factory=lambda: np.full(3, 0.35, np.float32))
+    """(3,) irradiance from above without direction."""
+    bounce: Floats = field(default_factory=lambda: np.full(3, 0.12, np.float32))
+    """(3,) irradiance from the table upward."""
+
+
+@dataclass(frozen=True, slots=True)
+class DieLabel:
+    """The truth about one die in a picture."""
+
+    face: str
+    box: tuple[float, float, float, float]
+    """xyxy pixels of what is visible."""
+    visible: float
+    """Share of its outline that is neither hidden nor outside the frame."""
+    lean: float
+    """Degrees from level."""
+
+
+def _falloff(lamp: Lamp, points: Floats) -> tuple[Floats, Floats]:
+    """Unit directions to the lamp and its strength at points, 1 straight below the lamp on the table."""
+    to = lamp.position - points
+    d2 = (to * to).sum(1, keepdims=True)
+    return to / np.sqrt(d2), np.float32(lamp.position[2] ** 2) / d2[:, 0]
+
+
+def _lamp_samples(lamp: Lamp, n: int) -> list[Floats]:
+    if n == 1 or lamp.radius < 3:
+        return [lamp.position]
+    golden = np.pi * (3 - np.sqrt(5))
+    return [lamp.position + lamp.radius * np.sqrt((i + 0.5) / n) * np.array([np.cos(i * golden), np.sin(i * golden), 0], np.float32)
+            for i in range(n)]
+
+
+def irradiance(camera: Camera, dice: Sequence[Die], lighting: Lighting, *, samples: int = 8) -> Floats:
+    """(h, w, 3) irradiance on the table with the dice's shadows, full resolution."""
+    w, h = camera.size
+    shrink = 2
+    small = (w // shrink, h // shrink)
+    gx, gy = np.meshgrid((np.arange(16) + 0.5) * w / 16, (np.arange(12) + 0.5) * h / 12)
+    ground = camera.ground(gx.ravel().astype(np.float32), gy.ravel().astype(np.float32))
+    total = np.empty((small[1], small[0], 3), np.float32)
+    total[:] = lighting.sky
+    hulls = [die.position + (SURFACE @ die.rotation.T) * np.float32(die.edge) for die in dice]
+    contact = np.zeros((small[1], small[0]), np.float32)
+    for die, points in zip(dice, hulls, strict=True):
+        flat = points.copy()
+        flat[:, 2] = 0
+        _fill(contact, camera, flat, shrink, strength=float(np.exp(-max(die.position[2] - die.edge / 2, 0) / die.edge)))
+    size = camera.focal / float(camera.position[2]) * 16 / shrink
+    occlusion = np.maximum(cv2.GaussianBlur(contact, (0, 0), max(size * 0.28, 0.5)), cv2.GaussianBlur(contact, (0, 0), max(size * 0.10, 0.4)) * 0.9)
+    total *= (1 - 0.75 * np.clip(occlusion, 0, 1))[..., None]
+    for lamp in lighting.lamps:
+        direction, strength = _falloff(lamp, ground)
+        level = (strength * np.maximum(direction[:, 2], 0)).reshape(12, 16)
+        smooth = cv2.resize(level.astype(np.float32), small, interpolation=cv2.INTER_CUBIC)
+        shadow = np.zeros((small[1], small[0]), np.float32)
+        places = _lamp_samples(lamp, samples)
+        for place in places:
+            once = np.zeros((small[1], small[0]), np.float32)
+            for points in hulls:
+                scale = place[2] / np.maximum(place[2] - points[:, 2:3], 1e-3)
+                cast = place + (points - place) * scale
+                cast[:, 2] = 0
+                _fill(once, camera, cast, shrink)
+            shadow += once
+        shadow = cv2.GaussianBlur(shadow / len(places), (0, 0), 0.8)
+        total += (smooth * (1 - shadow))[..., None] * lamp.colour
+    return cv2.resize(total, (w, h), interpolation=cv2.INTER_LINEAR)
+
+
+def _fill(mask: Floats, camera: Camera, points: Floats, shrink: int, strength: float = 1.0) -> None:
+    pixels = camera.project(points) / shrink
+    hull = cv2.convexHull((pixels * 16).astype(np.int32))
+    cv2.fillConvexPoly(mask, hull, strength, lineType=cv2.LINE_AA if mask.dtype == np.uint8 else cv2.LINE_8, shift=4)
+
+
+def _shade(die: Die, skin: Skin, points: Floats, normals: Floats, view: Floats, others: Sequence[Die], lighting: Lighting) -> Floats:
+    """Radiance (n, 3) of surface points given in the die's frame; `view` is the unit direction to the camera, world."""
+    s = skin.albedo.shape[1]
+    side_axis = np.abs(points).argmax(1)
+    sign = np.sign(points[np.arange(len(points)), side_axis])
+    side = np.zeros(len(points), np.int64)
+    for number, (axis, sgn) in enumerate(FACE_AXES):
+        side[(side_axis == axis) & (sign == sgn)] = number
+    first, second = (side_axis + 1) % 3, (side_axis + 2) % 3
+    rows = np.arange(len(points))
+    u = 0.5 + sign * points[rows, first]
+    v = 0.5 - points[rows, second]
+    mapx = np.clip(u * s - 0.5, 0, s - 1).astype(np.float32)
+    mapy = (np.clip(v * s - 0.5, 0, s - 1) + side * s).astype(np.float32)
+
+    def sample(texture: Floats) -> Floats:
+        return cv2.remap(texture, mapx[:, None], mapy[:, None], cv2.INTER_LINEAR)[:, 0]
+
+    albedo, slope, gloss = sample(skin.albedo), sample(skin.slope), sample(skin.gloss).reshape(-1)
+    bent = normals.copy()
+    bent[rows, first] -= slope[:, 0] * sign
+    bent[rows, second] += slope[:, 1]
+    bent /= np.linalg.norm(bent, axis=1, keepdims=True)
+    n = bent @ die.rotation.T
+    world = die.position + (points @ die.rotation.T) * np.float32(die.edge)
+    upness = 0.5 + 0.5 * n[:, 2:3]
+    open_sky = np.ones(len(points), np.float32)
+    for other in others:
+        to = other.position - world
+        d = np.linalg.norm(to, axis=1)
+        facing = np.maximum((n * to).sum(1) / d, 0)
+        open_sky *= 1 - 0.55 * facing * np.clip((other.edge * 0.6 / d) ** 2, 0, 1)
+    near = np.clip(world[:, 2] / die.edge, 0.15, 1)[:, None] ** 0.5
+    light = (lighting.sky * upness * near + lighting.bounce * (1 - upness)) * open_sky[:, None]
+    mirror = 2 * (n * view).sum(1, keepdims=True) * n - view
+    shine = np.zeros_like(light)
+    fresnel = 0.04 + 0.5 * np.clip(1 - (n * view).sum(1), 0, 1) ** 5
+    shine += (fresnel * np.clip(mirror[:, 2] * 0.5 + 0.5, 0, 1))[:, None] * lighting.sky * 0.8
+    for lamp in lighting.lamps:
+        direction, strength = _falloff(lamp, world)
+        reach = np.ones(len(points), np.float32)
+        for other in others:
+            to = other.position - world
+            along = (to * direction).sum(1)
+            miss = np.sqrt(np.maximum((to * to).sum(1) - along * along, 0))
+            soft = other.edge * 0.12 + lamp.radius * 0.05
+            blocked = np.clip((other.edge * 0.58 + soft - miss) / (2 * soft), 0, 1) * (along > 0)
+            reach *= 1 - blocked
+        lit = np.maximum((n * direction).sum(1), 0) * strength * reach
+        light += lit[:, None] * lamp.colour
+        spread = np.float32(lamp.radius / max(float(lamp.position[2]), 1.0))
+        power = 18 / (0.02 + spread + (1 - gloss) * 0.25) ** 1.3
+        glint = np.clip((mirror * direction).sum(1), 0, 1) ** power
+        shine += (glint * gloss * 0.9 * reach * strength * (n[:, 2] > -0.2))[:, None] * lamp.colour
+    return albedo * light + shine
+
+
+def render(camera: Camera, dice: Sequence[Die], lighting: Lighting, table: Floats, *, supersample: int = 2,
+           shadows: int = 8) -> tuple[Floats, list[DieLabel]]:
+    """Render one instant.
+
+    `table` is the (h, w, 3) linear albedo of the table as the camera sees it (warp a plane picture with
+    `camera.homography()`); returns the (h, w, 3) linear radiance and the labels, in the order of `dice`.
+    """
+    w, h = camera.size
+    picture = table * irradiance(camera, dice, lighting, samples=shadows)
+    owner = np.full((h, w), -1, np.int16)
+    outlines = [0.0] * len(dice)
+    order = sorted(range(len(dice)), key=lambda i: -float(np.linalg.norm(dice[i].position - camera.position)))
+    for i in order:
+        die = dice[i]
+        corners = die.position + (SURFACE @ die.rotation.T) * np.float32(die.edge)
+        pixels = camera.project(corners)
+        outlines[i] = float(cv2.contourArea(cv2.convexHull(pixels.astype(np.float32))))
+        x0, y0 = np.floor(pixels.min(0)).astype(int) - 1
+        x1, y1 = np.ceil(pixels.max(0)).astype(int) + 2
+        x0, y0, x1, y1 = max(x0, 0), max(y0, 0), min(x1, w), min(y1, h)
+        if x1 <= x0 or y1 <= y0:
+            continue
+        k = supersample
+        xs, ys = np.meshgrid(x0 + (np.arange((x1 - x0) * k) + 0.5) / k, y0 + (np.arange((y1 - y0) * k) + 0.5) / k)
+        rays = camera.rays(xs.ravel().astype(np.float32), ys.ravel().astype(np.float32))
+        origin = ((camera.position - die.position) @ die.rotation / np.float32(die.edge)).astype(np.float32)
+        local = rays @ die.rotation
+        points, hit = march(np.broadcast_to(origin, local.shape), local)
+        if not hit.any():
+            continue
+        points = points[hit]
+        width = float(np.ptp(pixels[:, 0]))
+        skin = die.skin.at(int(np.clip(width * k * 0.8, 24, 256)))
+        others = [o for j, o in enumerate(dice) if j != i and np.linalg.norm(o.position - die.position) < 4 * die.edge]
+        colour = _shade(die, skin, points, normal(points), -rays[hit], others, lighting)
+        layer = np.zeros(((y1 - y0) * k * (x1 - x0) * k, 4), np.float32)
+        layer[hit, :3], layer[hit, 3] = colour, 1
+        layer = cv2.resize(layer.reshape((y1 - y0) * k, (x1 - x0) * k, 4), (x1 - x0, y1 - y0), interpolation=cv2.INTER_AREA)
+        alpha = layer[..., 3:]
+        picture[y0:y1, x0:x1] = picture[y0:y1, x0:x1] * (1 - alpha) + layer[..., :3]
+        owner[y0:y1, x0:x1][alpha[..., 0] > 0.5] = i
+    labels = []
+    for i, die in enumerate(dice):
+        face, lean = die.up
+        ys_, xs_ = np.nonzero(owner == i)
+        if len(xs_) == 0:
+            labels.append(DieLabel(face, (0, 0, 0, 0), 0.0, lean))
+            continue
+        box = (float(xs_.min()), float(ys_.min()), float(xs_.max() + 1), float(ys_.max() + 1))
+        labels.append(DieLabel(face, box, min(len(xs_) / max(outlines[i], 1.0), 1.0), lean))
+    return picture, labels
+
+
+def to_srgb(linear: Floats) -> npt.NDArray[np.uint8]:
+    """Linear RGB float → (h, w, 3) uint8 BGR, sRGB curve."""
+    x = np.clip(linear, 0, 1)
+    curve = np.where(x < 0.0031308, 12.92 * x, 1.055 * np.power(x, 1 / 2.4) - 0.055)
+    return np.ascontiguousarray((curve[..., ::-1] * 255 + 0.5).astype(np.uint8))
+
+
+def to_linear(srgb: npt.NDArray[np.uint8]) -> Floats:
+    """(h, w, 3) uint8 BGR → linear RGB float32."""
+    x = srgb[..., ::-1].astype(np.float32) / 255
+    return np.where(x < 0.04045, x / 12.92, ((x + 0.055) / 1.055) ** 2.4).astype(np.float32)
