@@ -13,29 +13,43 @@ from typing import Protocol, Self, runtime_checkable
 
 from vision.reading import Frame
 
+from ..errors import DeviceError
 
-class CameraError(Exception):
+
+class CameraError(DeviceError):
     """Something is wrong with the camera; the message is one sentence for people."""
+
+    code = "camera_error"
 
 
 class CameraMissing(CameraError, FileNotFoundError):
     """There is no such camera (any more). It may be plugged in later, so asking again is cheap and sensible."""
 
+    code = "camera_missing"
+
 
 class CameraSilent(CameraError, TimeoutError):
     """The camera is there and gave no frame in time."""
+
+    code = "camera_silent"
 
 
 class CameraBroken(CameraError, RuntimeError):
     """The camera or the software that drives it refused to work."""
 
+    code = "camera_broken"
+
 
 class CameraEnded(CameraError, EOFError):
     """The clip or stream is over; no further frame will come."""
 
+    code = "camera_ended"
+
 
 class CameraOff(CameraError):
     """No camera is wanted: the table is played by taps."""
+
+    code = "camera_off"
 
 
 class CameraState(StrEnum):

@@ -106,7 +106,7 @@ def open_camera(
         return UsbCamera(_number(spec, rest.removeprefix("/dev/video")), settings=settings)
     if kind in ("http", "https", "rtsp", "rtsps") and rest.startswith("//"):
         return StreamCamera(spec)
-    if Path(spec).exists() or "/" in spec or "." in spec:
+    if spec and (Path(spec).exists() or "/" in spec or "." in spec):
         return ClipCamera(spec, fps=fps, loop=loop)
     raise CameraMissing(f"'{spec}' names no camera; expected {WORDS}.")
 
