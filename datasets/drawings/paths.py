@@ -82,9 +82,7 @@ def _commands(data: str) -> list[tuple[str, list[float]]]:
         if letter:
             if numbers:
                 wanted = _TAKES[command.upper()]
-                raise ValueError(
-                    f"Expected {wanted} numbers after {command}, found {len(numbers)}: add the rest."
-                )
+                raise ValueError(f"Expected {wanted} numbers after {command}, found {len(numbers)}: add the rest.")
             command = letter
             if letter in "Zz":
                 out.append((letter, []))
@@ -99,9 +97,7 @@ def _commands(data: str) -> list[tuple[str, list[float]]]:
     return out
 
 
-def _absolute(
-    kind: str, numbers: list[float], at: NDArray[np.float64], relative: bool
-) -> list[NDArray[np.float64]]:
+def _absolute(kind: str, numbers: list[float], at: NDArray[np.float64], relative: bool) -> list[NDArray[np.float64]]:
     if kind == "H":
         return [np.array([numbers[0] + (at[0] if relative else 0), at[1]])]
     if kind == "V":
