@@ -1,4 +1,4 @@
-"""Camera, lamps and dice → a linear RGB picture with a label for every die.
+"""Camera, lamps and dice → a layer of linear radiance with a label for every die, to lay over any table.
 
 World: millimetres, the table is z = 0, z points up. Colours are linear RGB, float32.
 """
@@ -12,7 +12,7 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 
-from .body import BOUND, FACE_AXES, Floats, march, normal, surface_points
+from .body import FACE_AXES, Floats, march, normal, surface_points
 
 SURFACE = surface_points()
 
@@ -31,7 +31,9 @@ class Camera:
     """(3, 3): rows are the camera's right, down and forward axes in the world."""
 
     @staticmethod
-    def looking_down(size: tuple[int, int], height: float, *, across: float, tilt: float = 0.0, turn: float = 0.0) -> Camera:
+    def looking_down(
+        size: tuple[int, int], height: float, *, across: float, tilt: float = 0.0, turn: float = 0.0
+    ) -> Camera:
         """A camera `height` mm above the table that sees `across` mm of its width; angles in degrees."""
         a, b = np.deg2rad(tilt), np.deg2rad(turn)
         forward = np.array([np.sin(a) * np.sin(b), np.sin(a) * np.cos(b), -np.cos(a)])
@@ -78,18 +80,29 @@ class Skin:
     """What is painted on side 0..5 (`body.FACE_AXES` order)."""
 
     @staticmethod
-    def painted(sides: Sequence[tuple[Floats, Floats]], faces: Sequence[str], *, depth: float = 0.012, size: int = 128) -> Skin:
+    def painted(
+        sides: Sequence[tuple[Floats, Floats]], faces: Sequence[str], *, depth: float = 0.012, size: int = 128
+    ) -> Skin:
         """From six (albedo (s, s, 3) linear, ink (s, s) 0..1) pairs; `depth` of the groove in die edges."""
         albedo, slope, gloss = [], [], []
         for colour, ink in sides:
             colour = cv2.resize(colour.astype(np.float32), (size, size), interpolation=cv2.INTER_AREA)
             ink = cv2.resize(ink.astype(np.float32), (size, size), interpolation=cv2.INTER_AREA)
             groove = -depth * cv2.GaussianBlur(ink, (0, 0), size / 90)
-            slope.append(np.stack([cv2.Sobel(groove, cv2.CV_32F, 1, 0, scale=size / 8),
-                                   cv2.Sobel(groove, cv2.CV_32F, 0, 1, scale=size / 8)], 2))
+            slope.append(
+                np.stack(
+                    [
+                        cv2.Sobel(groove, cv2.CV_32F, 1, 0, scale=size / 8),
+                        cv2.Sobel(groove, cv2.CV_32F, 0, 1, scale=size / 8),
+                    ],
+                    2,
+                )
+            )
             albedo.append(colour)
             gloss.append(0.35 + 0.5 * ink)
-        return Skin(np.concatenate(albedo), np.concatenate(slope), np.concatenate(gloss).astype(np.float32), tuple(faces))
+        return Skin(
+            np.concatenate(albedo), np.concatenate(slope), np.concatenate(gloss).astype(np.float32), tuple(faces)
+        )
 
     def at(self, size: int) -> Skin:
         """The same skin with `size` pixels a side: what the camera can resolve, so that nothing aliases."""
@@ -172,8 +185,11 @@ def _lamp_samples(lamp: Lamp, n: int) -> list[Floats]:
     if n == 1 or lamp.radius < 3:
         return [lamp.position]
     golden = np.pi * (3 - np.sqrt(5))
-    return [lamp.position + lamp.radius * np.sqrt((i + 0.5) / n) * np.array([np.cos(i * golden), np.sin(i * golden), 0], np.float32)
-            for i in range(n)]
+    return [
+        lamp.position
+        + lamp.radius * np.sqrt((i + 0.5) / n) * np.array([np.cos(i * golden), np.sin(i * golden), 0], np.float32)
+        for i in range(n)
+    ]
 
 
 def irradiance(camera: Camera, dice: Sequence[Die], lighting: Lighting, *, samples: int = 8) -> Floats:
@@ -192,7 +208,10 @@ def irradiance(camera: Camera, dice: Sequence[Die], lighting: Lighting, *, sampl
         flat[:, 2] = 0
         _fill(contact, camera, flat, shrink, strength=float(np.exp(-max(die.position[2] - die.edge / 2, 0) / die.edge)))
     size = camera.focal / float(camera.position[2]) * 16 / shrink
-    occlusion = np.maximum(cv2.GaussianBlur(contact, (0, 0), max(size * 0.28, 0.5)), cv2.GaussianBlur(contact, (0, 0), max(size * 0.10, 0.4)) * 0.9)
+    occlusion = np.maximum(
+        cv2.GaussianBlur(contact, (0, 0), max(size * 0.28, 0.5)),
+        cv2.GaussianBlur(contact, (0, 0), max(size * 0.10, 0.4)) * 0.9,
+    )
     total *= (1 - 0.75 * np.clip(occlusion, 0, 1))[..., None]
     for lamp in lighting.lamps:
         direction, strength = _falloff(lamp, ground)
@@ -219,7 +238,9 @@ def _fill(mask: Floats, camera: Camera, points: Floats, shrink: int, strength: f
     cv2.fillConvexPoly(mask, hull, strength, lineType=cv2.LINE_AA if mask.dtype == np.uint8 else cv2.LINE_8, shift=4)
 
 
-def _shade(die: Die, skin: Skin, points: Floats, normals: Floats, view: Floats, others: Sequence[Die], lighting: Lighting) -> Floats:
+def _shade(
+    die: Die, skin: Skin, points: Floats, normals: Floats, view: Floats, others: Sequence[Die], lighting: Lighting
+) -> Floats:
     """Radiance (n, 3) of surface points given in the die's frame; `view` is the unit direction to the camera, world."""
     s = skin.albedo.shape[1]
     side_axis = np.abs(points).argmax(1)
@@ -234,8 +255,13 @@ def _shade(die: Die, skin: Skin, points: Floats, normals: Floats, view: Floats, 
     mapx = np.clip(u * s - 0.5, 0, s - 1).astype(np.float32)
     mapy = (np.clip(v * s - 0.5, 0, s - 1) + side * s).astype(np.float32)
 
+    # OpenCV remaps at most 32,767 rows: fold the list of points into a rectangle.
+    padding = (0, -len(points) % 256)
+    grid_x, grid_y = np.pad(mapx, padding).reshape(-1, 256), np.pad(mapy, padding).reshape(-1, 256)
+
     def sample(texture: Floats) -> Floats:
-        return cv2.remap(texture, mapx[:, None], mapy[:, None], cv2.INTER_LINEAR)[:, 0]
+        values = cv2.remap(texture, grid_x, grid_y, cv2.INTER_LINEAR)
+        return values.reshape(-1, *values.shape[2:])[: len(points)]
 
     albedo, slope, gloss = sample(skin.albedo), sample(skin.slope), sample(skin.gloss).reshape(-1)
     bent = normals.copy()
@@ -276,67 +302,105 @@ def _shade(die: Die, skin: Skin, points: Floats, normals: Floats, view: Floats, 
     return albedo * light + shine
 
 
-def render(camera: Camera, dice: Sequence[Die], lighting: Lighting, table: Floats, *, supersample: int = 2,
-           shadows: int = 8) -> tuple[Floats, list[DieLabel]]:
-    """Render one instant.
+@dataclass(frozen=True, slots=True, eq=False)
+class Layer:
+    """The dice of one instant and the light they leave on the table, ready to lie over any table."""
 
-    `table` is the (h, w, 3) linear albedo of the table as the camera sees it (warp a plane picture with
-    `camera.homography()`); returns the (h, w, 3) linear radiance and the labels, in the order of `dice`.
-    """
+    dice: Floats
+    """(h, w, 4) linear radiance, premultiplied, and coverage."""
+    irradiance: Floats
+    """(h, w, 3) light on the table, shadows included."""
+    owner: npt.NDArray[np.int16]
+    """(h, w): which die a pixel shows, -1 for none."""
+    labels: tuple[DieLabel, ...]
+    """In the order of the dice rendered."""
+
+    def over(self, table: Floats) -> Floats:
+        """(h, w, 3) linear radiance over a table's linear albedo of the same size."""
+        return np.asarray(table * self.irradiance * (1 - self.dice[..., 3:]) + self.dice[..., :3])
+
+
+def render(camera: Camera, dice: Sequence[Die], lighting: Lighting, *, supersample: int = 2, shadows: int = 8) -> Layer:
+    """Render one instant of dice over an invisible table."""
     w, h = camera.size
-    picture = table * irradiance(camera, dice, lighting, samples=shadows)
+    picture = np.zeros((h, w, 4), np.float32)
     owner = np.full((h, w), -1, np.int16)
     outlines = [0.0] * len(dice)
-    order = sorted(range(len(dice)), key=lambda i: -float(np.linalg.norm(dice[i].position - camera.position)))
-    for i in order:
-        die = dice[i]
-        corners = die.position + (SURFACE @ die.rotation.T) * np.float32(die.edge)
-        pixels = camera.project(corners)
-        outlines[i] = float(cv2.contourArea(cv2.convexHull(pixels.astype(np.float32))))
-        x0, y0 = np.floor(pixels.min(0)).astype(int) - 1
-        x1, y1 = np.ceil(pixels.max(0)).astype(int) + 2
-        x0, y0, x1, y1 = max(x0, 0), max(y0, 0), min(x1, w), min(y1, h)
-        if x1 <= x0 or y1 <= y0:
+    for i in sorted(range(len(dice)), key=lambda i: -float(np.linalg.norm(dice[i].position - camera.position))):
+        patch = _trace(camera, dice, i, lighting, supersample)
+        outlines[i] = patch.outline
+        if patch.layer is None:
             continue
-        k = supersample
-        xs, ys = np.meshgrid(x0 + (np.arange((x1 - x0) * k) + 0.5) / k, y0 + (np.arange((y1 - y0) * k) + 0.5) / k)
-        rays = camera.rays(xs.ravel().astype(np.float32), ys.ravel().astype(np.float32))
-        origin = ((camera.position - die.position) @ die.rotation / np.float32(die.edge)).astype(np.float32)
-        local = rays @ die.rotation
-        points, hit = march(np.broadcast_to(origin, local.shape), local)
-        if not hit.any():
-            continue
+        part = (slice(patch.y, patch.y + patch.layer.shape[0]), slice(patch.x, patch.x + patch.layer.shape[1]))
+        picture[part] = picture[part] * (1 - patch.layer[..., 3:]) + patch.layer
+        owner[part][patch.layer[..., 3] > 0.5] = i
+    labels = tuple(_label(die, owner == i, outlines[i]) for i, die in enumerate(dice))
+    return Layer(picture, irradiance(camera, dice, lighting, samples=shadows), owner, labels)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Patch:
+    x: int
+    y: int
+    outline: float
+    layer: Floats | None
+
+
+def _trace(camera: Camera, dice: Sequence[Die], i: int, lighting: Lighting, k: int) -> _Patch:
+    """One die alone, `k` rays a pixel each way, as a premultiplied patch of the frame."""
+    w, h = camera.size
+    die = dice[i]
+    pixels = camera.project(die.position + (SURFACE @ die.rotation.T) * np.float32(die.edge))
+    outline = float(cv2.contourArea(cv2.convexHull(pixels.astype(np.float32))))
+    x0, y0 = np.maximum(np.floor(pixels.min(0)).astype(int) - 1, 0)
+    x1, y1 = np.minimum(np.ceil(pixels.max(0)).astype(int) + 2, (w, h))
+    if x1 <= x0 or y1 <= y0:
+        return _Patch(0, 0, outline, None)
+    xs, ys = np.meshgrid(x0 + (np.arange((x1 - x0) * k) + 0.5) / k, y0 + (np.arange((y1 - y0) * k) + 0.5) / k)
+    rays = camera.rays(xs.ravel().astype(np.float32), ys.ravel().astype(np.float32))
+    origin = ((camera.position - die.position) @ die.rotation / np.float32(die.edge)).astype(np.float32)
+    points, hit = march(np.broadcast_to(origin, rays.shape), rays @ die.rotation)
+    layer = np.zeros((len(rays), 4), np.float32)
+    if hit.any():
         points = points[hit]
-        width = float(np.ptp(pixels[:, 0]))
-        skin = die.skin.at(int(np.clip(width * k * 0.8, 24, 256)))
+        skin = die.skin.at(int(np.clip(float(np.ptp(pixels[:, 0])) * k * 0.8, 24, 256)))
         others = [o for j, o in enumerate(dice) if j != i and np.linalg.norm(o.position - die.position) < 4 * die.edge]
-        colour = _shade(die, skin, points, normal(points), -rays[hit], others, lighting)
-        layer = np.zeros(((y1 - y0) * k * (x1 - x0) * k, 4), np.float32)
-        layer[hit, :3], layer[hit, 3] = colour, 1
-        layer = cv2.resize(layer.reshape((y1 - y0) * k, (x1 - x0) * k, 4), (x1 - x0, y1 - y0), interpolation=cv2.INTER_AREA)
-        alpha = layer[..., 3:]
-        picture[y0:y1, x0:x1] = picture[y0:y1, x0:x1] * (1 - alpha) + layer[..., :3]
-        owner[y0:y1, x0:x1][alpha[..., 0] > 0.5] = i
-    labels = []
-    for i, die in enumerate(dice):
-        face, lean = die.up
-        ys_, xs_ = np.nonzero(owner == i)
-        if len(xs_) == 0:
-            labels.append(DieLabel(face, (0, 0, 0, 0), 0.0, lean))
-            continue
-        box = (float(xs_.min()), float(ys_.min()), float(xs_.max() + 1), float(ys_.max() + 1))
-        labels.append(DieLabel(face, box, min(len(xs_) / max(outlines[i], 1.0), 1.0), lean))
-    return picture, labels
+        layer[hit, :3], layer[hit, 3] = _shade(die, skin, points, normal(points), -rays[hit], others, lighting), 1
+    size = (int(x1 - x0), int(y1 - y0))
+    return _Patch(
+        int(x0),
+        int(y0),
+        outline,
+        cv2.resize(layer.reshape(size[1] * k, size[0] * k, 4), size, interpolation=cv2.INTER_AREA),
+    )
+
+
+def _label(die: Die, seen: npt.NDArray[np.bool_], outline: float) -> DieLabel:
+    face, lean = die.up
+    columns, rows = np.flatnonzero(seen.any(0)), np.flatnonzero(seen.any(1))
+    if not len(columns):
+        return DieLabel(face, (0.0, 0.0, 0.0, 0.0), 0.0, lean)
+    box = (float(columns[0]), float(rows[0]), float(columns[-1] + 1), float(rows[-1] + 1))
+    return DieLabel(face, box, min(float(seen.sum()) / max(outline, 1.0), 1.0), lean)
+
+
+def _srgb_curve(x: Floats) -> Floats:
+    return np.where(x < 0.0031308, 12.92 * x, 1.055 * np.power(x, 1 / 2.4) - 0.055).astype(np.float32)
+
+
+# Tables, since powers of whole frames would cost more than the rest of a frame. Fine steps where the curve is steep.
+_STEPS = 1 << 14
+_TO_SRGB = (_srgb_curve((np.arange(_STEPS + 1, dtype=np.float32) / _STEPS) ** 2) * 255 + 0.5).astype(np.uint8)
+_BYTES = np.arange(256, dtype=np.float32) / 255
+_TO_LINEAR = np.where(_BYTES < 0.04045, _BYTES / 12.92, ((_BYTES + 0.055) / 1.055) ** 2.4).astype(np.float32)
 
 
 def to_srgb(linear: Floats) -> npt.NDArray[np.uint8]:
     """Linear RGB float → (h, w, 3) uint8 BGR, sRGB curve."""
-    x = np.clip(linear, 0, 1)
-    curve = np.where(x < 0.0031308, 12.92 * x, 1.055 * np.power(x, 1 / 2.4) - 0.055)
-    return np.ascontiguousarray((curve[..., ::-1] * 255 + 0.5).astype(np.uint8))
+    x = cv2.sqrt(np.ascontiguousarray(np.clip(linear, 0, 1)))
+    return np.ascontiguousarray(_TO_SRGB[(x * np.float32(_STEPS)).astype(np.uint16)][..., ::-1])
 
 
 def to_linear(srgb: npt.NDArray[np.uint8]) -> Floats:
     """(h, w, 3) uint8 BGR → linear RGB float32."""
-    x = srgb[..., ::-1].astype(np.float32) / 255
-    return np.where(x < 0.04045, x / 12.92, ((x + 0.055) / 1.055) ** 2.4).astype(np.float32)
+    return np.ascontiguousarray(_TO_LINEAR[srgb][..., ::-1])

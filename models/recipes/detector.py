@@ -68,8 +68,9 @@ def _to_float(value: Any) -> Any:
     return value
 
 
-def train_detector(data: Path, *, runs: Path, name: str, epochs: int, resume: bool = False,
-                   weights: Path | None = None, **changes: Any) -> Path:
+def train_detector(
+    data: Path, *, runs: Path, name: str, epochs: int, resume: bool = False, weights: Path | None = None, **changes: Any
+) -> Path:
     """Train, or go on from the last checkpoint; returns the best weights' path."""
     last = runs / name / "weights" / "last.pt"
     device = "0" if torch.cuda.is_available() else "cpu"
@@ -80,6 +81,13 @@ def train_detector(data: Path, *, runs: Path, name: str, epochs: int, resume: bo
     if resume and last.exists():
         model.train(resume=True)
     else:
-        model.train(data=str(data), project=str(runs), name=name, exist_ok=True, epochs=epochs, device=device,
-                    **{**RECIPE, "workers": 2, **changes})
+        model.train(
+            data=str(data),
+            project=str(runs),
+            name=name,
+            exist_ok=True,
+            epochs=epochs,
+            device=device,
+            **{**RECIPE, "workers": 2, **changes},
+        )
     return runs / name / "weights" / "best.pt"

@@ -76,8 +76,9 @@ def augment(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
     cos, sin = torch.cos(angle) * scale, torch.sin(angle) * scale
     shift = uniform(-0.08, 0.08, 2)
     matrix = torch.stack([torch.stack([cos, -sin, shift[:, 0]], 1), torch.stack([sin, cos, shift[:, 1]], 1)], 1)
-    x = F.grid_sample(x, F.affine_grid(matrix, list(x.shape), align_corners=False), padding_mode="reflection",
-                      align_corners=False)
+    x = F.grid_sample(
+        x, F.affine_grid(matrix, list(x.shape), align_corners=False), padding_mode="reflection", align_corners=False
+    )
     gain = uniform(0.75, 1.25, 1, 1, 1) * uniform(0.9, 1.1, 3, 1, 1)
     contrast = uniform(0.8, 1.2, 1, 1, 1)
     mean = x.mean((1, 2, 3), keepdim=True)
@@ -95,14 +96,16 @@ def load_shards(folder: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
             labels.append(shard["labels"].astype(np.int64))
             cocked.append(shard["cocked"].astype(np.float32))
     if not images:
-        raise FileNotFoundError(f"expected crop shards (*.npz) in {folder}, found none: write some with `ausguck dataset crops`")
+        raise FileNotFoundError(
+            f"expected crop shards (*.npz) in {folder}, found none: write some with `ausguck dataset crops`"
+        )
     return np.concatenate(images), np.concatenate(labels), np.concatenate(cocked)
 
 
 def _batches(n: int, size: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
     order = rng.permutation(n)
     for start in range(0, n - size + 1, size):
-        yield np.sort(order[start:start + size])
+        yield np.sort(order[start : start + size])
 
 
 def to_tensor(images: np.ndarray) -> torch.Tensor:
@@ -114,14 +117,30 @@ def to_tensor(images: np.ndarray) -> torch.Tensor:
 def evaluate(model: SecondLook, images: np.ndarray, labels: np.ndarray) -> dict[str, float]:
     """Accuracy of one look, on real faces and over all labels."""
     model.eval()
-    guesses = np.concatenate([model(to_tensor(images[i:i + 512]))[0].argmax(1).numpy() for i in range(0, len(images), 512)])
+    guesses = np.concatenate(
+        [model(to_tensor(images[i : i + 512]))[0].argmax(1).numpy() for i in range(0, len(images), 512)]
+    )
     faces = labels < 6
-    return {"all": float((guesses == labels).mean()), "faces": float((guesses == labels)[faces].mean()),
-            "n": len(labels), "n_faces": int(faces.sum())}
+    return {
+        "all": float((guesses == labels).mean()),
+        "faces": float((guesses == labels)[faces].mean()),
+        "n": len(labels),
+        "n_faces": int(faces.sum()),
+    }
 
 
-def train_secondlook(train: Path, val: Path, out: Path, *, epochs: int, batch: int = 256, lr: float = 3e-3,
-                     width: int = 16, seed: int = 1, resume: bool = False) -> Path:
+def train_secondlook(
+    train: Path,
+    val: Path,
+    out: Path,
+    *,
+    epochs: int,
+    batch: int = 256,
+    lr: float = 3e-3,
+    width: int = 16,
+    seed: int = 1,
+    resume: bool = False,
+) -> Path:
     """Train from crop shards; writes `<out>/last.pt` each epoch (resumable) and `<out>/best.pt`."""
     out.mkdir(parents=True, exist_ok=True)
     torch.manual_seed(seed)
@@ -161,10 +180,21 @@ def train_secondlook(train: Path, val: Path, out: Path, *, epochs: int, batch: i
             schedule.step()
             total, seen = total + loss.item() * len(index), seen + len(index)
         scores = evaluate(model, val_images, val_labels)
-        line = {"epoch": epoch, "loss": round(total / max(seen, 1), 5), "seconds": round(time.monotonic() - began, 1), **scores}
+        line = {
+            "epoch": epoch,
+            "loss": round(total / max(seen, 1), 5),
+            "seconds": round(time.monotonic() - began, 1),
+            **scores,
+        }
         print(json.dumps(line), flush=True)
-        state = {"model": model.state_dict(), "optimiser": optimiser.state_dict(), "schedule": schedule.state_dict(),
-                 "epoch": epoch, "best": max(best, scores["all"]), "width": width}
+        state = {
+            "model": model.state_dict(),
+            "optimiser": optimiser.state_dict(),
+            "schedule": schedule.state_dict(),
+            "epoch": epoch,
+            "best": max(best, scores["all"]),
+            "width": width,
+        }
         torch.save(state, out / "last.pt")
         if scores["all"] >= best:
             best = scores["all"]
