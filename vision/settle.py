@@ -118,12 +118,13 @@ class Stillness:
 
     def restless(self, image: Image, boxes: Sequence[Box]) -> tuple[int, ...]:
         """Indices of `boxes` whose contents changed since the last call (none at the first one)."""
-        before, self._image = self._image, image
-        if before is None or before.shape != image.shape:
+        # Grey, and our own copy: nothing here keeps a camera's buffer.
+        before, self._image = self._image, np.asarray(cv2.cvtColor(image, cv2.COLOR_BGR2GRAY), dtype=np.uint8)
+        if before is None or before.shape != self._image.shape:
             return ()
-        return tuple(i for i, box in enumerate(boxes) if self._change(before, image, box) > self._tolerance)
+        return tuple(i for i, box in enumerate(boxes) if self._change(before, self._image, box) > self._tolerance)
 
-    def _change(self, before: Image, now: Image, box: Box) -> float:
+    def _change(self, before: npt.NDArray[np.uint8], now: npt.NDArray[np.uint8], box: Box) -> float:
         """Change of a crop: mean absolute difference over the contrast within, 0 for the same picture."""
         a, b = self._crop(before, box), self._crop(now, box)
         if a is None or b is None:
@@ -133,14 +134,13 @@ class Stillness:
         a, b = (a - a.mean()) / contrast, (b - b.mean()) / contrast
         return float(np.abs(cv2.blur(a - b, (3, 3))).mean())
 
-    def _crop(self, image: Image, box: Box) -> npt.NDArray[np.float32] | None:
+    def _crop(self, image: npt.NDArray[np.uint8], box: Box) -> npt.NDArray[np.float32] | None:
         h, w = image.shape[:2]
         x0, y0, x1, y1 = max(0, int(box[0])), max(0, int(box[1])), min(w, int(box[2])), min(h, int(box[3]))
         if x1 - x0 < 4 or y1 - y0 < 4:
             return None
         size = min(self.SIZE, x1 - x0, y1 - y0)
-        grey = cv2.cvtColor(image[y0:y1, x0:x1], cv2.COLOR_BGR2GRAY)
-        return cv2.resize(grey, (size, size), interpolation=cv2.INTER_AREA).astype(np.float32)
+        return cv2.resize(image[y0:y1, x0:x1], (size, size), interpolation=cv2.INTER_AREA).astype(np.float32)
 
 
 class Settler:

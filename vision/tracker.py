@@ -60,6 +60,8 @@ class _Die:
     seen: float
     followed: bool = True
     """Still in view, with its face, since it last settled."""
+    strange: int = 0
+    """Glimpses in a row that showed another face."""
     tumbled: bool = False
     """Seen with another face while it was followed."""
     away: bool = False
@@ -179,27 +181,36 @@ class RollTracker:
         return pairs
 
     def _follow(self, die: _Die, seen: DieReading, t: float) -> None:
-        if seen.face is not die.at_rest.face and seen.certainty >= self._settings.sure_face:
-            die.followed, die.tumbled = False, True
-            return
+        if seen.face is die.at_rest.face:
+            die.strange = 0
+        elif seen.certainty >= self._settings.sure_face:
+            # One strange look at a moving die is a misread; two in a row are a die that turns over.
+            die.strange += 1
+            if die.strange >= 2:
+                die.followed, die.tumbled = False, True
+                return
         die.place, die.seen = seen.centre, t
 
     def _notice_fliers(self, reading: Reading, free: Sequence[int]) -> None:
-        """Dice that nothing explains and no hand covers, elsewhere than in the glimpse before: in flight."""
-        now = [reading.dice[j].centre for j in free if not _under_hand(reading.dice[j], reading)]
-        still = pair_up(now, self._between.strangers, 0.25 * self._size)
-        if self._between.strangers:
-            self._between.fliers += len(now) - len(still)
+        """Dice that nothing explains, that travel from one glimpse to the next with no hand near: in flight."""
+        now = [reading.dice[j].centre for j in free if not self._near_hand(reading.dice[j], reading)]
+        paths = pair_up(now, self._between.strangers, 5 * self._size)
+        self._between.fliers += sum(
+            math.dist(now[i], self._between.strangers[j]) > 0.4 * self._size for i, j in paths.items()
+        )
         self._between.strangers = now
+
+    def _near_hand(self, die: DieReading, reading: Reading) -> bool:
+        x, y = die.centre
+        near = 1.5 * self._size
+        return any(x0 - near <= x <= x1 + near and y0 - near <= y <= y1 + near for x0, y0, x1, y1 in reading.hands)
 
     # -- when the scene rests -------------------------------------------------------------------------------------
 
-    def settle(self, reading: Reading, transform: Transform | None = None) -> tuple[Change, ...]:
-        """Compare a settled `reading` with the one before. `transform`: how the whole picture has shifted since."""
+    def settle(self, reading: Reading) -> tuple[Change, ...]:
+        """Compare a settled `reading` with the one before."""
         if reading.dice:
             self._size = die_size([die.box for die in reading.dice], self._size)
-        if transform is not None:
-            self._carry(transform)
         self._incomplete = False
         if not reading.dice:
             return self._nothing_there()
@@ -209,8 +220,8 @@ class RollTracker:
             return self._first(reading)
         return self._compare(reading)
 
-    def _carry(self, transform: Transform) -> None:
-        """The picture shifted: old places lie elsewhere now."""
+    def carry(self, transform: Transform) -> None:
+        """The whole picture shifted by `transform`: old places lie elsewhere now."""
         for die in self._dice:
             x, y = die.at_rest.centre
             nx, ny = (float(v) for v in transform @ np.array([x, y, 1.0]))
@@ -395,7 +406,7 @@ class RollTracker:
 
     def _rest(self, die: _Die, seen: DieReading, t: float) -> None:
         die.at_rest, die.place, die.seen = seen, seen.centre, t
-        die.followed, die.tumbled, die.away = True, False, False
+        die.followed, die.tumbled, die.away, die.strange = True, False, False, 0
 
     def _tell(self, dice: tuple[DieReading, ...], rolled: tuple[int, ...], before: tuple[Face, ...],
               was_on_card: tuple[int, ...], doubts: tuple[Doubt, ...], flying: bool) -> Roll:
@@ -478,11 +489,6 @@ def _ask(roll: Roll) -> str:
         return f"{len(roll.rolled)} dice lie elsewhere with the same faces. Were they rolled again?"
     i = roll.rolled[0]
     return f"One die now shows {roll.faces[i].value} and showed {roll.before[i].value}. Was it rolled, or only nudged?"
-
-
-def _under_hand(die: DieReading, reading: Reading) -> bool:
-    x, y = die.centre
-    return any(x0 <= x <= x1 and y0 <= y <= y1 for x0, y0, x1, y1 in reading.hands)
 
 
 def rigid_fit(old: Sequence[tuple[tuple[float, float], Face]], new: Sequence[tuple[tuple[float, float], Face]], *,

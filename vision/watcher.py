@@ -302,14 +302,18 @@ class Watcher:
 
     def _conclude(self, settled: Settled, frame: Frame) -> list[Event]:
         """The looks agree: what lies there, and what has become of what lay there before?"""
-        reading = self._tracker.recall(self._on_card(settled.reading))
         grey = small_grey(frame.image)
-        self._flags = settled.flags
         events: list[Event] = []
-        transform = self._shift(reading, grey)
+        transform = self._shift(settled.reading, grey)
+        if transform is not None:
+            self._tracker.carry(transform)
+            self._carry_card(transform)
+        reading = self._tracker.recall(self._on_card(settled.reading))
+        self._flags = settled.flags
+        if reading.status is Status.CERTAIN:
+            self._flags &= ~SceneFlag.UNSURE
         if transform is not None:
             self._flags |= SceneFlag.CAMERA_MOVED
-            self._carry_card(transform)
             events.append(self._event(EventKind.CAMERA_MOVED, frame, reading=reading, flags=SceneFlag.CAMERA_MOVED,
                                       note="The camera or the tray was moved. The dice are the same."))
         events += self._watch_card(reading, settled, frame)
@@ -317,7 +321,7 @@ class Watcher:
             return events + self._doubtful(reading, settled, frame)
         if self._state is SettleState.DOUBTFUL and self._committed and self._same_places(reading):
             return events + self._clear_up(reading, frame)
-        return events + self._take(reading, frame, grey, transform)
+        return events + self._take(reading, frame, grey)
 
     def _same_places(self, reading: Reading) -> bool:
         """Whether the dice of a doubtful reading still lie where they lay."""
@@ -337,9 +341,9 @@ class Watcher:
             events += self._tell(Change(EventKind.ROLL, roll), reading, frame)
         return events
 
-    def _take(self, reading: Reading, frame: Frame, grey: Grey, transform: Transform | None) -> list[Event]:
+    def _take(self, reading: Reading, frame: Frame, grey: Grey) -> list[Event]:
         """A reading good enough to compare: certain, or with dice whose face is unsure."""
-        changes = self._tracker.settle(reading, transform)
+        changes = self._tracker.settle(reading)
         known, self._settled = self._settled, reading
         self._rest_grey, self._shaken, self._committed, self._said_moving = grey, False, True, False
         self._gate.settled(die_size([die.box for die in reading.dice]) if reading.dice else None)
