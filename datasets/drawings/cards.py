@@ -61,6 +61,14 @@ def card_alpha(height_px: int) -> NDArray[np.float32]:
 
 def rasterise(svg: str, height_px: int) -> Image:
     """Paint an SVG document: uint8 BGRA with straight alpha, `height_px` high, width by its viewBox."""
+    pixels = cv2.imdecode(np.frombuffer(paint_png(svg, height_px), np.uint8), cv2.IMREAD_UNCHANGED)
+    if pixels is None or pixels.ndim != 3 or pixels.shape[2] != 4:
+        raise ValueError("Expected the drawing to paint as a coloured picture; check the SVG's viewBox.")
+    return np.ascontiguousarray(pixels, dtype=np.uint8)
+
+
+def paint_png(svg: str, height_px: int) -> bytes:
+    """Paint an SVG document as a PNG file of `height_px`. Raises ImportError where `resvg-py` is missing."""
     if height_px < 8:
         raise ValueError(f"Expected a height of at least 8 pixels, got {height_px}: ask for a larger picture.")
     try:
@@ -69,8 +77,4 @@ def rasterise(svg: str, height_px: int) -> Image:
         raise ImportError(
             "Painting cards needs resvg-py, which is not installed: pip install 'ausguck[datasets]'."
         ) from missing
-    png = bytes(resvg_py.svg_to_bytes(svg_string=svg, height=height_px, skip_system_fonts=True))
-    pixels = cv2.imdecode(np.frombuffer(png, np.uint8), cv2.IMREAD_UNCHANGED)
-    if pixels is None or pixels.ndim != 3 or pixels.shape[2] != 4:
-        raise ValueError("Expected the drawing to paint as a coloured picture; check the SVG's viewBox.")
-    return np.ascontiguousarray(pixels, dtype=np.uint8)
+    return bytes(resvg_py.svg_to_bytes(svg_string=svg, height=height_px, skip_system_fonts=True))
