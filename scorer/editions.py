@@ -123,12 +123,10 @@ class Edition:
     """What a person calls it."""
 
     # How a game ends
-    target: int = dataclasses.field(
-        default=8000, metadata=_number("Points that start the last round.", 100, 1_000_000)
-    )
+    target: int = dataclasses.field(default=8000, metadata=_number("Points that start the last round.", 100, 1_000_000))
     last_round: bool = dataclasses.field(
         default=True,
-        metadata=_yes_no("At the target everybody else has one more raid; otherwise the first at the target wins at once."),
+        metadata=_yes_no("At the target everybody else has one more raid; otherwise the first there wins at once."),
     )
     topped_leader_raids_again: bool = dataclasses.field(
         default=True, metadata=_yes_no("Whoever started the last round and was topped in it has one more raid.")
@@ -185,7 +183,7 @@ class Edition:
         default=5, metadata=_number("Zombie Attack: sabers that beat the zombies.", 1, 8)
     )
     zombie_points: int = dataclasses.field(
-        default=1200, metadata=_number("Zombie Attack: points for the raider, or shared out among the others.", 0, 10_000)
+        default=1200, metadata=_number("Zombie Attack: points for the raider, or for the others to share.", 0, 10_000)
     )
     cards: frozenset[Card] = dataclasses.field(
         default=frozenset(Card),

@@ -136,12 +136,12 @@ class NothingRolled(NotAllowed):
 
 class TooFewDice(NotAllowed):
     code = "too_few_dice"
-    template = "A roll takes at least {expected} dice, but only {came} was rolled; put it back, or roll another with it."
+    template = "A roll takes at least {expected} dice, but only {came} was rolled; put it back, or roll one more."
 
 
 class LockedSkull(NotAllowed):
     code = "locked_skull"
-    template = "A skull stays until the end of the raid, but die {die} was a skull and now shows {face}; check that die."
+    template = "A skull stays until the end of the raid, but die {die} was one and now shows {face}; check that die."
 
 
 class SecondSkull(NotAllowed):
@@ -229,7 +229,7 @@ class UnknownPlayer(ScorerError, LookupError):
 
 class WrongNumberOfPlayers(BadInput):
     code = "wrong_number_of_players"
-    template = "Expected {fewest} to {most} players, but {came} came; more can be allowed with the house rule “max_players”."
+    template = "Expected {fewest} to {most} players, but {came} came; the house rule “max_players” allows up to 8."
 
 
 class EmptyName(BadInput):
