@@ -1,8 +1,8 @@
 """Writes trained networks as NCNN (for the table) or ONNX, and checks that the exported one answers as the trained one.
 
-Runs in the training environment (PyTorch, Ultralytics, pnnx). In: `best.pt` of either recipe. Out: `<out>/<network>.ncnn.param`
-and `.bin`, or `<out>/<network>.onnx`. The detector leaves without any decoding: blobs `p8`, `p16`, `p32`, each
-(4·16 + classes, h, w), because `vision.yolo` decodes only the few cells that matter.
+Runs in the training environment (PyTorch, Ultralytics, pnnx). In: `best.pt` of either recipe. Out:
+`<out>/<network>.ncnn.param` and `.bin`, or `<out>/<network>.onnx`. The detector leaves without any decoding: blobs
+`p8`, `p16`, `p32`, each (4·16 + classes, h, w), because `vision.yolo` decodes only the few cells that matter.
 """
 
 from __future__ import annotations
