@@ -14,10 +14,11 @@ import datetime
 import fcntl
 import json
 import os
+import secrets
 import sqlite3
 import threading
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -43,6 +44,16 @@ EVIDENCE_LIMIT = 48 * 2**20
 """Bytes of pictures kept of one game; beyond, raids lose their middle pictures first."""
 PICTURE_LIMIT = 2**20
 """Bytes of one picture; a larger one is not kept."""
+
+
+CODE_ALPHABET = "23456789ABCDEFGHJKMNPQRSTUVWXYZ"
+"""No 0/O, 1/I/L: a code is read aloud over a table."""
+CODE_LENGTH = 6
+
+
+def new_code() -> str:
+    """A fresh code for a table."""
+    return "".join(secrets.choice(CODE_ALPHABET) for _ in range(CODE_LENGTH))
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +140,10 @@ class Store:
     notes: list[Note] = field(default_factory=list)
     starts: int = 0
     """How many times this store has been opened for writing; makes versions grow over restarts."""
+    code: str = ""
+    """The table's code, which a phone needs to act."""
+    secret: str = field(default="", repr=False)
+    """What cookies are signed with."""
 
     def __post_init__(self) -> None:
         self._lock = threading.Lock()
@@ -258,6 +273,14 @@ class Store:
             row = connection.execute("SELECT value FROM meta WHERE key='starts'").fetchone()
             self.starts = int(row[0]) + 1 if row else 1
             connection.execute("INSERT OR REPLACE INTO meta VALUES ('starts', ?)", (str(self.starts),))
+            self.code = self._kept(connection, "code", new_code)
+            self.secret = self._kept(connection, "secret", lambda: secrets.token_hex(32))
+
+    @staticmethod
+    def _kept(connection: sqlite3.Connection, key: str, make: Callable[[], str]) -> str:
+        """A value that is made once, at the first start."""
+        connection.execute("INSERT OR IGNORE INTO meta VALUES (?, ?)", (key, make()))
+        return str(connection.execute("SELECT value FROM meta WHERE key=?", (key,)).fetchone()[0])
 
     @staticmethod
     def _check(connection: sqlite3.Connection) -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import secrets
 import threading
 import time
 from collections import OrderedDict
@@ -24,9 +23,6 @@ from flask import Flask, Request, Response
 from device.errors import DeviceError
 
 COOKIE = "ausguck_code"
-ALPHABET = "23456789ABCDEFGHJKMNPQRSTUVWXYZ"
-"""No 0/O, 1/I/L: a code is read aloud over a table."""
-CODE_LENGTH = 6
 YEAR = 365 * 24 * 3600
 
 HEADERS = {
@@ -56,11 +52,6 @@ class Refused(DeviceError):
         super().__init__(sentence, code=code, details=details)
         self.status = status
         self.retry_after = retry_after
-
-
-def new_code() -> str:
-    """A fresh code for a table."""
-    return "".join(secrets.choice(ALPHABET) for _ in range(CODE_LENGTH))
 
 
 class Throttle:
