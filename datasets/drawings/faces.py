@@ -159,8 +159,8 @@ def _push_nodes(pieces: tuple[Segments, ...], rng: np.random.Generator, wobble: 
         pushed.append(piece + moves + rng.normal(0, 0.25 * wobble, 2))
     # The whole symbol sits and stretches a little differently on every die.
     middle = UNITS / 2
-    stretch = rng.normal(1, 0.012 * wobble, 2)
-    slant = rng.normal(0, 0.012 * wobble)
+    stretch = rng.normal(1, 0.015 * wobble, 2)
+    slant = rng.normal(0, 0.02 * wobble)
     matrix = np.array([[stretch[0], slant], [-slant * 0.5, stretch[1]]])
     offset = rng.normal(0, 0.6 * wobble, 2)
     return [(p - middle) @ matrix + middle + offset for p in pushed]

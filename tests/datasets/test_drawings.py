@@ -26,6 +26,7 @@ MEASURED = {
     Face.SKULL: (79, 62, 5),
 }
 CUT_OUTS = {Face.COIN: 14, Face.DIAMOND: 6}
+REFERENCE = Path(__file__).parents[3] / "shared" / "reference"
 DEPLOY = Path(__file__).parents[2] / "deploy"
 ALL_FACES = pytest.mark.parametrize("face", list(Face))
 ALL_CARDS = pytest.mark.parametrize("name", cards.NAMES)
@@ -93,6 +94,38 @@ def test_worn_dice_stay_readable() -> None:
             worn = faces.ink_mask(face, size, rng, wobble=1.5, wear=0.9).ravel()
             likeness = np.corrcoef(np.vstack([worn, clean]))[0, 1:]
             assert likeness.argmax() == number, face
+
+
+PHOTOGRAPHS = {
+    Face.COIN: "Coin",
+    Face.DIAMOND: "Diamond",
+    Face.MONKEY: "Monkey",
+    Face.PARROT: "Perroquet",
+    Face.SABERS: "Swords",
+    Face.SKULL: "Skull",
+}
+
+
+@ALL_FACES
+def test_real_symbols_overlap_most_with_their_own_drawing(face: Face) -> None:
+    file = REFERENCE / "dice" / f"Dices_{PHOTOGRAPHS[face]}.png"
+    if not file.is_file():
+        pytest.skip(f"no reference photographs at {REFERENCE}")
+    picture = cv2.imread(str(file), cv2.IMREAD_UNCHANGED)
+    assert picture is not None
+    rows, columns = np.nonzero(picture[..., 3] > 128)
+    cut = picture[rows.min() : rows.max() + 1, columns.min() : columns.max() + 1]
+    width, height, _ = MEASURED[face]
+    cut = cv2.resize(cut, (2 * width, 2 * height), interpolation=cv2.INTER_AREA)
+    darkest, spread = cut[..., :3].min(axis=2), np.ptp(cut[..., :3].astype(int), axis=2)
+    real = np.zeros((200, 200), bool)
+    top, left = (200 - 2 * height) // 2, (200 - 2 * width) // 2
+    body = (darkest > 150) & (spread < 70)
+    real[top : top + 2 * height, left : left + 2 * width] = (cut[..., 3] > 128) & ~body
+    drawn = {other: faces.ink_mask(other, 200) > 0.5 for other in Face}
+    overlap = {other: (ink & real).sum() / (ink | real).sum() for other, ink in drawn.items()}
+    assert max(overlap, key=lambda other: overlap[other]) == face
+    assert overlap[face] > 0.75
 
 
 @ALL_FACES
@@ -201,6 +234,7 @@ def test_page_pictures_match_the_drawings() -> None:
     assert export_web.stale() == []
     for size in export_web.ICON_SIZES:
         icon = cv2.imread(str(export_web.STATIC / f"icon-{size}.png"), cv2.IMREAD_UNCHANGED)
+        assert icon is not None
         assert icon.shape == (size, size, 4)
 
 
