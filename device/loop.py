@@ -24,7 +24,7 @@ from .live import LiveView
 log = logging.getLogger(__name__)
 
 _TURN_S = 0.5  # the loop turns at least this often, frames or not: its turning is what the watchdog sees
-_NOTHING_LIES_STILL = frozenset({"moving", "hand", "empty", "dark", "taken_away", "camera_moved"})
+_NOTHING_LIES_STILL = frozenset({"moving", "hand", "empty", "dark", "camera_moved"})
 
 
 class Watcher(Protocol):
@@ -180,11 +180,11 @@ class Loop:
                 log.exception("the event %r was not handled", getattr(event, "kind", event))
 
     def _remember(self, event: Any) -> None:
-        reading = getattr(event, "reading", None)
-        if reading is not None:
-            self._reading = reading
-        elif str(getattr(event, "kind", "")) in _NOTHING_LIES_STILL:
+        """Boxes are drawn while what they stand round lies still."""
+        if str(getattr(event, "kind", "")) in _NOTHING_LIES_STILL:
             self._reading = None
+        elif (reading := getattr(event, "reading", None)) is not None:
+            self._reading = reading
 
     def _failed(self, error: Exception) -> None:
         log.exception("the eyes failed; they open again soon")

@@ -6,7 +6,8 @@ each a sentence that a person at the table can act on.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from enum import StrEnum
 from types import TracebackType
 from typing import Protocol, Self, runtime_checkable
@@ -14,6 +15,7 @@ from typing import Protocol, Self, runtime_checkable
 from vision.reading import Frame
 
 from ..errors import DeviceError
+from ..settings import BadSettings
 
 
 class CameraError(DeviceError):
@@ -124,6 +126,25 @@ class CameraSettings:
     colours; 0 leaves both automatic."""
     flicker_hz: int = 100
     """Brightness flicker of the lamp: 100 where the mains has 50 Hz, 120 where it has 60 Hz, 0 to ignore."""
+
+    @classmethod
+    def from_table(cls, values: Mapping[str, object]) -> Self:
+        """From the `[camera]` table of the settings file; `lens_position = "auto"` leaves autofocus on.
+
+        Raises `BadSettings` for an unknown name or a value that is no number of zero or more.
+        """
+        good: dict[str, object] = {}
+        for name, value in values.items():
+            known = {one.name: one for one in fields(cls)}
+            if name not in known:
+                raise BadSettings(f"[camera]: expected one of {', '.join(known)}, got {name!r}; correct its name.")
+            if name == "lens_position" and value == "auto":
+                good[name] = None
+                continue
+            if not isinstance(value, int | float) or isinstance(value, bool) or value < 0:
+                raise BadSettings(f"[camera]: expected {name} as a number of 0 or more, got {value!r}; correct it.")
+            good[name] = int(value) if isinstance(known[name].default, int) else float(value)
+        return cls(**good)  # type: ignore[arg-type]
 
 
 @runtime_checkable
