@@ -440,7 +440,7 @@ class Raid:
         return replace(raid, phase=raid._phase(new_skull=new_skull or only_the_watchwoman))
 
     def _phase(self, *, new_skull: bool) -> Phase:
-        """What the raid waits for after its latest roll; `new_skull`: that roll lets the raider stay on Skull Island."""
+        """What the raid waits for after its latest roll; `new_skull`: it lets the raider stay on Skull Island."""
         left = sum(face is not Face.SKULL for face in self.faces)
         wrecked = self.card is Card.SHIPWRECK and (self.rolls >= SHIPWRECK_ROLLS or left < FEWEST_DICE)
         if self.island:
