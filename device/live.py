@@ -71,14 +71,14 @@ class LiveView:
             self._changed.notify_all()
 
     def picture(self, timeout: float = 2.0) -> LivePicture | None:
-        """The next frame to come, drawn and encoded in the caller's thread; None if none came within `timeout` s.
+        """A frame exposed after the call, drawn and encoded in the caller's thread; None if none came in `timeout` s.
 
         All who wait for the same frame share one encoding.
         """
         with self._changed:
-            before = self._kept
-            self._wanted_until = self._clock() + max(_WANTED_FOR_S, timeout)
-            self._changed.wait_for(lambda: self._kept is not None and self._kept is not before, timeout)
+            before, asked = self._kept, self._clock()
+            self._wanted_until = asked + max(_WANTED_FOR_S, timeout)
+            self._changed.wait_for(lambda: self._kept is not None and self._kept.frame[1] >= asked, timeout)
             kept = self._kept
         if kept is None or kept is before:
             return None

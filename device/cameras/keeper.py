@@ -72,7 +72,6 @@ class _Capture:
         self.abandoned = threading.Event()
         self.error: BaseException | None = None
         self.thread = threading.Thread(target=self._run, name="camera", daemon=True)
-        self.thread.start()
 
     def _run(self) -> None:
         camera: Camera | None = None
@@ -205,6 +204,7 @@ class CameraKeeper:
         while not self._stopping.is_set():
             self._wake.clear()
             self._capture = _Capture(self._open, self)
+            self._capture.thread.start()  # only now: it asks the keeper whether it is the one that counts
             error = self._watch_over(self._capture)
             if self._stopping.is_set():
                 return
