@@ -151,6 +151,8 @@ class Event:
     flags: SceneFlag = SceneFlag.NONE
     dice: tuple[int, ...] = field(default=())
     """The die numbers that this event is about (moved, taken away, changed)."""
+    numbered: bool = False
+    """Whether the dice of `reading` stand by die number: all eight are known and lie there."""
 
     def to_json(self) -> dict[str, object]:
         """One line of `ausguck replay --json`."""

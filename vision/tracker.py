@@ -218,7 +218,9 @@ class RollTracker:
             return ()
         if not self._dice:
             return self._first(reading)
-        return self._compare(reading)
+        cleared = self.refine(reading)
+        first = () if cleared is None else (Change(EventKind.ROLL, cleared),)
+        return first + self._compare(reading)
 
     def carry(self, transform: Transform) -> None:
         """The whole picture shifted by `transform`: old places lie elsewhere now."""
@@ -417,23 +419,39 @@ class RollTracker:
         self._roll = Roll(self._number, dice, rolled, before, was_on_card, doubts, unsure, self._serial, flying)
         return self._roll
 
-    # -- later knowledge ------------------------------------------------------------------------------------------
-
-    def refine(self, reading: Reading) -> Roll | None:
-        """Another settled reading of the same, unmoved dice: the roll with certain faces, or None."""
-        if self._roll is None or Doubt.FACE not in self._roll.doubts or len(reading.dice) != DICE:
-            return None
-        if reading.status is not Status.CERTAIN:
-            return None
+    def in_order(self, reading: Reading) -> Reading:
+        """`reading` with its dice by die number, if it shows all eight where they are known to lie; else as it is."""
+        if len(reading.dice) != DICE or len(self._dice) != DICE:
+            return reading
         pairs = pair_up([die.at_rest.centre for die in self._dice], [die.centre for die in reading.dice],
                         self._settings.same_place * self._size)
         if len(pairs) != DICE:
+            return reading
+        return replace(reading, dice=tuple(reading.dice[pairs[i]] for i in range(DICE)))
+
+    # -- later knowledge ------------------------------------------------------------------------------------------
+
+    def refine(self, reading: Reading) -> Roll | None:
+        """Unsure dice that lie where they lay and are certain now. The last roll, if that cleared its last doubt."""
+        unsure = [i for i, die in enumerate(self._dice) if die.at_rest.problems or die.at_rest.cocked]
+        sure = [die for die in reading.dice if not die.problems and not die.cocked]
+        pairs = pair_up([self._dice[i].at_rest.centre for i in unsure], [die.centre for die in sure], 0.25 * self._size)
+        cleared = None
+        for k, j in pairs.items():
+            self._rest(self._dice[unsure[k]], sure[j], reading.t)
+            cleared = self._clear(unsure[k], sure[j])
+        return cleared
+
+    def _clear(self, die: int, now: DieReading) -> Roll | None:
+        """Die number `die` of the last roll is certain: the roll, if that was its last doubtful face."""
+        roll = self._roll
+        if roll is None or die not in roll.unsure:
             return None
-        dice = tuple(reading.dice[pairs[i]] for i in range(DICE))
-        self._accept(dice, reading.t)
-        doubts = tuple(doubt for doubt in self._roll.doubts if doubt is not Doubt.FACE)
-        self._roll = replace(self._roll, dice=dice, unsure=(), doubts=doubts)
-        return self._roll
+        dice = tuple(now if i == die else d for i, d in enumerate(roll.dice))
+        unsure = tuple(i for i in roll.unsure if i != die)
+        doubts = roll.doubts if unsure else tuple(d for d in roll.doubts if d is not Doubt.FACE)
+        self._roll = replace(roll, dice=dice, unsure=unsure, doubts=doubts)
+        return None if unsure else self._roll
 
     def recall(self, reading: Reading) -> Reading:
         """`reading` with unsure faces replaced by what is known of dice that have not moved since they were certain."""
@@ -459,12 +477,7 @@ class RollTracker:
             return
         told = replace(self._dice[die].at_rest, face=face, certainty=1.0, problems=(), alternatives=(), cocked=False)
         self._dice[die].at_rest = told
-        if self._roll is None:
-            return
-        dice = tuple(told if i == die else d for i, d in enumerate(self._roll.dice))
-        unsure = tuple(i for i in self._roll.unsure if i != die)
-        doubts = self._roll.doubts if unsure else tuple(d for d in self._roll.doubts if d is not Doubt.FACE)
-        self._roll = replace(self._roll, dice=dice, unsure=unsure, doubts=doubts)
+        self._clear(die, told)
 
     def not_rolled(self) -> None:
         """A person says that the last roll was none."""

@@ -85,6 +85,7 @@ class Watcher:
         self._rest_grey: Grey | None = None
         self._card: CardReading | None = None
         self._card_told = ""
+        self._card_sure = ""
         self._card_missing = 0
         self._looked_at = float("-inf")
         self._last_t: float | None = None
@@ -171,7 +172,6 @@ class Watcher:
     def _moving(self, frame: Frame, motion: Motion) -> list[Event]:
         events: list[Event] = []
         if self._state in (SettleState.SETTLED, SettleState.DOUBTFUL, SettleState.EMPTY, SettleState.HAND):
-            events += self._leave_open_roll(frame)
             self._said_hand = False
         if self._state is not SettleState.MOVING or not self._said_moving:
             events.append(self._event(EventKind.MOVING, frame))
@@ -211,14 +211,6 @@ class Watcher:
             return []
         self._said_hand = True
         return [self._event(EventKind.HAND, frame, reading=reading, flags=SceneFlag.HAND)]
-
-    def _leave_open_roll(self, frame: Frame) -> list[Event]:
-        """The dice of a doubtful roll are moving and nobody settled it: it is told as it is, with its doubt."""
-        roll, self._open_roll = self._open_roll, None
-        if roll is None:
-            return []
-        note = "This roll was never read for certain."
-        return [self._event(EventKind.ROLL, frame, reading=self._settled, roll=roll, note=note)]
 
     # -- quiet ----------------------------------------------------------------------------------------------------
 
@@ -334,9 +326,10 @@ class Watcher:
         """A doubtful scene was looked at again. Certain now: the roll is told. Else nothing is said twice."""
         if reading.status is not Status.CERTAIN:
             return []
+        roll = self._tracker.refine(reading)
+        reading = self._tracker.in_order(reading)
         self._state, self._settled, self._open_roll = SettleState.SETTLED, reading, None
         events = [self._event(EventKind.SETTLED, frame, reading=reading, flags=self._flags)]
-        roll = self._tracker.refine(reading)
         if roll is not None:
             events += self._tell(Change(EventKind.ROLL, roll), reading, frame)
         return events
@@ -344,6 +337,7 @@ class Watcher:
     def _take(self, reading: Reading, frame: Frame, grey: Grey) -> list[Event]:
         """A reading good enough to compare: certain, or with dice whose face is unsure."""
         changes = self._tracker.settle(reading)
+        reading = self._tracker.in_order(reading)
         known, self._settled = self._settled, reading
         self._rest_grey, self._shaken, self._committed, self._said_moving = grey, False, True, False
         self._gate.settled(die_size([die.box for die in reading.dice]) if reading.dice else None)
@@ -364,21 +358,34 @@ class Watcher:
         if not changes and known is not None and _same_scene(known, reading) and known.status is reading.status:
             kind = EventKind.UNCHANGED
         roll = next((c.roll for c in changes if c.roll is not None and Doubt.FACE in c.roll.doubts), None)
-        if doubtful and roll is not None:
-            self._open_roll = roll
         return self._event(kind, frame, reading=reading, roll=roll if doubtful else None, flags=self._flags,
                            note=_why(reading) if kind is EventKind.DOUBTFUL else "")
 
     def _tell(self, change: Change, reading: Reading, frame: Frame) -> list[Event]:
-        if change.kind is EventKind.ROLL and change.roll is not None:
-            if Doubt.FACE in change.roll.doubts and self._open_roll is not None:
-                return []  # told as doubtful; told as a roll once it is certain, or when the dice move on
-            self._open_roll = None
+        before: list[Event] = []
+        if change.roll is not None:
+            if self._open_roll is not None and self._open_roll.serial != change.roll.serial:
+                before = self._leave_open_roll(frame)
+            if Doubt.FACE in change.roll.doubts:
+                self._open_roll = change.roll
+                if change.kind is EventKind.ROLL and self._state is SettleState.DOUBTFUL:
+                    return before  # told as doubtful; told as a roll once it is certain, or when the next one is told
+            else:
+                self._open_roll = None
         flags = self._flags
         if change.roll is not None and Doubt.UNSEEN in change.roll.doubts and not change.roll.before:
             flags |= SceneFlag.STARTED_MID_RAID
-        return [self._event(change.kind, frame, reading=reading, roll=change.roll, note=change.note, flags=flags,
-                            dice=change.dice)]
+        told = self._event(change.kind, frame, reading=reading, roll=change.roll, note=change.note, flags=flags,
+                           dice=change.dice)
+        return [*before, told]
+
+    def _leave_open_roll(self, frame: Frame) -> list[Event]:
+        """The dice of a doubtful roll are moving and nobody settled it: it is told as it is, with its doubt."""
+        roll, self._open_roll = self._open_roll, None
+        if roll is None:
+            return []
+        note = "This roll was never read for certain."
+        return [self._event(EventKind.ROLL, frame, reading=self._settled, roll=roll, note=note)]
 
     def _doubtful(self, reading: Reading, settled: Settled, frame: Frame) -> list[Event]:
         """Nothing to compare: told once, and looked at again until it clears up."""
@@ -406,14 +413,18 @@ class Watcher:
             return self._miss_card(reading, frame)
         self._card_missing = 0
         sure = card.certainty >= self._settings.card_certain and card.name not in ("unknown", "back")
+        if sure and card.name == self._card_sure:
+            self._card = card
+            return []
         known = self._card
-        if known is not None and not sure and _near(known.corners, card.corners) and self._card_told == known.name:
+        if not sure and known is not None and self._card_sure and _still(known, self._card_sure, card):
             return []  # half covered where the known card lies: it is still that one
         told = card.name if sure else f"{card.name}?"
         self._card = card
         if told == self._card_told:
             return []
         self._card_told = told
+        self._card_sure = card.name if sure else self._card_sure
         flags = SceneFlag.NONE if sure else SceneFlag.CARD_UNSURE
         note = "" if sure else "A card lies there that is not certain. Which one is it?"
         return [self._event(EventKind.CARD, frame, card=card, flags=flags, note=note)]
@@ -425,7 +436,7 @@ class Watcher:
         self._card_missing += 1
         if self._card_missing < 2 and reading.dice:
             return []
-        card, self._card, self._card_told, self._card_missing = self._card, None, "", 0
+        card, self._card, self._card_told, self._card_sure, self._card_missing = self._card, None, "", "", 0
         return [self._event(EventKind.CARD_GONE, frame, card=card)]
 
     def _covered(self, reading: Reading) -> bool:
@@ -464,7 +475,8 @@ class Watcher:
     def _event(self, kind: EventKind, frame: Frame, *, reading: Reading | None = None, roll: Roll | None = None,
                card: CardReading | None = None, note: str = "", flags: SceneFlag = SceneFlag.NONE,
                dice: tuple[int, ...] = ()) -> Event:
-        return Event(kind, frame.number, frame.t, reading, roll, card or self._card, note, flags, dice)
+        numbered = reading is not None and self._tracker.in_order(reading) is not reading
+        return Event(kind, frame.number, frame.t, reading, roll, card or self._card, note, flags, dice, numbered)
 
 
 def register(before: Grey, now: Grey) -> Transform | None:
@@ -520,6 +532,12 @@ def _near(a: tuple[tuple[float, float], ...], b: tuple[tuple[float, float], ...]
     first, second = np.array(a), np.array(b)
     side = min(float(np.hypot(*(first[i] - first[i - 1]))) for i in range(4))
     return float(np.hypot(*(first.mean(axis=0) - second.mean(axis=0)))) < 0.5 * side
+
+
+def _still(known: CardReading, name: str, card: CardReading) -> bool:
+    """Whether an uncertain look at a card may be the known one: same place, and its name among the likely ones."""
+    likely = card.name == name or any(other == name and p >= 0.1 for other, p in card.alternatives)
+    return likely and _near(known.corners, card.corners)
 
 
 def _same_scene(known: Reading, now: Reading) -> bool:
