@@ -10,7 +10,7 @@ corrections are operations too. What counts for a player is the `Pad`: two games
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import singledispatch
 from typing import Final
 
@@ -191,8 +191,9 @@ class Game:
     pad: Pad
     operations: tuple[Operation, ...]
     """Everything that was done, in order, undo and redo included: what a store keeps."""
-    _past: _Past | None = None
-    _future: _Future | None = None
+    # Long chains: neither compared nor printed. Two games are equal when pad and operations are.
+    _past: _Past | None = field(default=None, repr=False, compare=False)
+    _future: _Future | None = field(default=None, repr=False, compare=False)
 
     @classmethod
     def new(cls, start: NewGame) -> Game:
@@ -299,9 +300,9 @@ def _verify_name(name: str, others: Sequence[str]) -> None:
 
 def _verify_start(start: NewGame) -> None:
     seats = len(start.players)
-    for field, seat in (("first", start.first), ("reached_by", start.reached_by)):
+    for what, seat in (("first", start.first), ("reached_by", start.reached_by)):
         if seat is not None and not 0 <= seat < seats:
-            raise UnknownPlayer(came=f"{field} {seat}", expected=start.players)
+            raise UnknownPlayer(came=f"{what} {seat}", expected=start.players)
     if start.totals and len(start.totals) != seats:
         raise BadOperation(kind="new_game", field="totals", came=start.totals, expected=f"{seats} whole numbers")
     if start.stage is Stage.OVER:
