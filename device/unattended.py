@@ -181,7 +181,10 @@ class UnattendedDesk:
             self._do(order)
         except (ScorerError, NotAllowed) as error:
             self.tell({"event": "desync", "note": str(error)})
+            return
         self.doubtful = True
+        if isinstance(order, Roll) and self.rolls:
+            self.tell({"event": "roll", "roll": len(self.rolls), "status": "doubtful", **self.rolls[-1]})
 
     # -- telling --------------------------------------------------------------------------------------------------
 
