@@ -96,7 +96,7 @@ def face_named(name: str) -> Face:
     try:
         return Face(key)
     except ValueError:
-        raise UnknownFace(came=name, expected=tuple(Face)) from None
+        raise UnknownFace(came=name, expected=tuple(map(str, Face))) from None
 
 
 def faces_named(names: Iterable[str]) -> tuple[Face, ...]:
@@ -114,7 +114,7 @@ def card_named(name: str | None) -> Card | None:
     try:
         return Card(key)
     except ValueError:
-        raise UnknownCard(came=name, expected=tuple(Card)) from None
+        raise UnknownCard(came=name, expected=tuple(map(str, Card))) from None
 
 
 def counted(count: int, face: Face) -> str:

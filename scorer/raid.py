@@ -433,8 +433,8 @@ class Raid:
             rolls=self.rolls + 1,
             watchwoman_used=self.watchwoman_used or saving,
             notes=notes,
+            on_card=frozenset(die for die in self.on_card - rolled if step.faces[die] is not Face.SKULL),
         )
-        raid = replace(raid, on_card=raid.on_card - rolled - raid._skull_dice())
         new_skull = any(step.faces[die] is Face.SKULL for die in rolled)
         only_the_watchwoman = bool(rolled) and rolled == skulls
         return replace(raid, phase=raid._phase(new_skull=new_skull or only_the_watchwoman))
