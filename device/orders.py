@@ -133,9 +133,14 @@ class EnterRaid:
 
     card: Card
     faces: tuple[Face, ...]
-    on_card: tuple[int, ...] = ()
+    on_card: tuple[int, ...] | None = None
+    """Which of the eight lay on Treasure Island; None: nobody says."""
     rolls: int | None = None
     """How many rolls it took, where somebody counted."""
+    history: tuple[tuple[Face, ...], ...] | None = None
+    """The eight faces after each roll, where somebody knows."""
+    island: bool | None = None
+    """Whether it went to Skull Island, where somebody says."""
     pictures: tuple[Picture, ...] = ()
 
 
@@ -144,10 +149,13 @@ class CorrectRaid:
     """An earlier raid was otherwise; everything after it is counted again."""
 
     raid: int
+    """Its number, from 0."""
     card: Card
     faces: tuple[Face, ...]
-    on_card: tuple[int, ...] = ()
+    on_card: tuple[int, ...] | None = None
     rolls: int | None = None
+    history: tuple[tuple[Face, ...], ...] | None = None
+    island: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,23 +342,29 @@ def _roll(body: Mapping[str, Any]) -> Order:
 
 
 def _enter_raid(body: Mapping[str, Any]) -> Order:
-    return EnterRaid(_card(body), _faces(body, DICE), _dice(body, "on_card", optional=True), _rolls(body))
+    return EnterRaid(_card(body), _faces(body, DICE), *_course(body))
 
 
 def _correct_raid(body: Mapping[str, Any]) -> Order:
-    return CorrectRaid(
-        _number(body, "raid"), _card(body), _faces(body, DICE), _dice(body, "on_card", optional=True), _rolls(body)
-    )
+    return CorrectRaid(_number(body, "raid"), _card(body), _faces(body, DICE), *_course(body))
 
 
-def _rolls(body: Mapping[str, Any]) -> int | None:
-    value = body.get("rolls")
-    if isinstance(value, list):
-        value = len(value)
-    if value is None or (isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= 99):
-        return value
+def _course(body: Mapping[str, Any]) -> tuple[Any, ...]:
+    """(on_card, rolls, history, island): what is known beside the result."""
+    on_card = None if body.get("on_card") is None else _dice(body, "on_card", optional=True)
+    island = body.get("island")
+    if island is not None and not isinstance(island, bool):
+        raise BadCommand(f'expected true or false in "island", got {_short(island)}', code="bad_value")
+    rolls = body.get("rolls")
+    if isinstance(rolls, list):
+        if not 1 <= len(rolls) <= 99:
+            raise BadCommand(f"expected 1 to 99 rolls, got {len(rolls)}", code="bad_rolls", details={"got": len(rolls)})
+        history = tuple(_faces({"faces": roll}, DICE) for roll in rolls)
+        return on_card, len(history), history, island
+    if rolls is None or (isinstance(rolls, int) and not isinstance(rolls, bool) and 1 <= rolls <= 99):
+        return on_card, rolls, None, island
     raise BadCommand(
-        f"expected the number of rolls, got {_short(value)}", code="bad_rolls", details={"got": _short(value)}
+        f"expected the number of rolls, got {_short(rolls)}", code="bad_rolls", details={"got": _short(rolls)}
     )
 
 

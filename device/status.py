@@ -53,7 +53,8 @@ class Check:
     @property
     def line(self) -> str:
         """As the self-test prints it."""
-        return f"{'ok  ' if self.ok and not self.stands_in else 'none' if self.ok else 'FAIL'}  {self.name:<9} {self.message}"
+        word = "FAIL" if not self.ok else "none" if self.stands_in else "ok"
+        return f"{word:<4}  {self.name:<9} {self.message}"
 
 
 # -- what is installed ---------------------------------------------------------------------------------------

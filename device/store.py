@@ -652,7 +652,7 @@ class Store:
                 "WHERE game=? ORDER BY seq, id",
                 (game,),
             ).fetchall()
-        return [StoredPicture(*row[:8], None if row[8] is None else json.loads(row[8])) for row in rows]
+        return [_picture(row) for row in rows]
 
     def picture(self, picture: int) -> bytes | None:
         """The JPEG of a picture, or None when it has been thinned out."""
@@ -680,6 +680,13 @@ def _operation(row: Sequence[Any]) -> StoredOperation | None:
         return StoredOperation(int(row[0]), int(row[1]), str(row[2]), dict(json.loads(row[3])), str(row[4]))
     except (ValueError, TypeError):
         return None
+
+
+def _picture(row: Sequence[Any]) -> StoredPicture:
+    identity, game, seq, raid, roll, kind, taken, size, reading = row
+    return StoredPicture(
+        identity, game, seq, raid, roll, kind, taken, size, None if reading is None else json.loads(reading)
+    )
 
 
 def _dump(value: Mapping[str, Any]) -> str:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -99,8 +100,7 @@ def _add_pages(app: Flask) -> None:
     """The pages for people; without them the interface alone is served."""
     if importlib.util.find_spec("device.web.pages") is None:
         return
-    from device.web import pages
-
+    pages: Any = importlib.import_module("device.web.pages")
     if hasattr(pages, "init_app"):
         pages.init_app(app)
     if pages.pages.name not in app.blueprints:
