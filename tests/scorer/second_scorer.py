@@ -1,8 +1,8 @@
 """A second scorer, written in another way, for the enumeration to agree with.
 
 It knows nothing of the first one but the names. Faces are letters (C coin, D diamond, M monkey, P parrot, S sabers,
-X skull), the rules are typed again from `editions.md`, sets are found by brute force over every way to split a heap into
-groups, and a die fills the chest if the raid would be worth less without it.
+X skull), the rules are typed again from `editions.md`, sets are found by brute force over every way to split a heap
+into groups, and a die fills the chest if the raid would be worth less without it.
 """
 
 from __future__ import annotations
