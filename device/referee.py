@@ -35,9 +35,10 @@ from device.orders import (
     Withdraw,
 )
 from device.orders import Roll as RollOrder
+from device.snapshot import ANNOUNCED
 from scorer.cards import Card
 from scorer.faces import DICE, Face
-from vision.events import Doubt, Event, EventKind, Roll
+from vision.events import Doubt, Event, EventKind, Roll, SceneFlag
 from vision.reading import CardReading, DieReading, Frame
 
 if TYPE_CHECKING:
@@ -45,9 +46,6 @@ if TYPE_CHECKING:
     from device.table import Table
 
 log = logging.getLogger(__name__)
-
-ANNOUNCED = ("bust", "island")
-"""Kinds of question by which the table announces what the rules have decided."""
 
 MOST_WAITING = 6
 """Rolls that may wait for an answer; more, and the table and the camera have lost each other."""
@@ -161,6 +159,10 @@ class _State:
     card_of: dict[str, int] = field(default_factory=dict)
     """Which raid a card in view was used for: it does not start another one."""
     card_asked: set[tuple[int, str]] = field(default_factory=set)
+    cleared: bool = False
+    """The table was last seen empty."""
+    card_left: bool = False
+    """The card of this raid was taken away."""
     then: list[tuple[int, Face, Callable[[], None]]] = field(default_factory=list)
     """What to do as soon as the table says that a die shows a face."""
 
@@ -242,8 +244,11 @@ class Referee:
         if card is None or card.name == "back":
             return
         self._s.card = card
-        sure = not event.flags.CARD_UNSURE & event.flags
-        self._later(lambda: self._play_card(card, sure))
+        sure = SceneFlag.CARD_UNSURE not in event.flags
+        if self._desk.now().card is None:
+            self._play_card(card, sure)  # it may be the very answer that everything waits for
+        else:
+            self._later(lambda: self._play_card(card, sure))
 
     def _play_card(self, card: CardReading, sure: bool) -> None:
         now = self._desk.now()
@@ -266,6 +271,10 @@ class Referee:
             self._s.card_of = {card: now.number}
             self._try(DrawCard(card))
             return
+        if now.faces and self._s.cleared:
+            self._ask_ended(f"card-{card}", "A new card lies there, but the raid before was not ended. Is it over?",
+                            lambda: self._play_sure_card(card, self._desk.now()))
+            return
         if (now.number, card) in self._s.card_asked:
             return
         self._s.card_asked.add((now.number, card))
@@ -287,7 +296,7 @@ class Referee:
         self._submit(Ask(kind="card", code=code, sentence=sentence, choices=choices, group="card"))
 
     def _card_gone(self, event: Event, frame: Frame | None) -> None:
-        self._s.card = None
+        self._s.card, self._s.card_left = None, True
         self._s.card_of.clear()
 
     # -- rolls ----------------------------------------------------------------------------------------------------
@@ -318,7 +327,7 @@ class Referee:
         if roll.serial in self._s.done:
             return
         now = self._desk.now()
-        if now.announced is not None or now.phase == "over":
+        if now.announced is not None or now.phase in ("bust", "over"):
             if not roll.all_eight:
                 return  # the raid has ended: dice are being cleared
             self._confirm_end()
@@ -327,8 +336,9 @@ class Referee:
             self._first(roll, now, picture)
         elif not roll.before:
             self._found_lying(roll, now, picture)
-        elif roll.all_eight and now.phase in ("rolling", "island") and self._locked(now) - self._spare_skull(now) > 0:
-            self._next_raid(roll, now, picture)
+        elif roll.all_eight and (self._s.card_left or self._locked(now) > self._spare_skull(now)):
+            self._ask_ended(f"roll-{roll.serial}", "All eight dice were rolled, but the raid before was not ended. "
+                            "Has the next raid begun?", lambda: self._take(roll, picture))
         else:
             self._further(roll, now, picture)
 
@@ -376,20 +386,16 @@ class Referee:
         self._ask_roll(roll, order, "found_changed", {"dice": len(changed)},
                        "The dice are not as the table knows them, and nobody saw why. Were they rolled again?")
 
-    def _next_raid(self, roll: Roll, now: RaidNow, picture: tuple[Picture, ...]) -> None:
-        """All eight were rolled although a skull is locked: somebody forgot to end the raid."""
-        number = now.number
+    def _ask_ended(self, group: str, sentence: str, then: Callable[[], None]) -> None:
+        """The next raid seems to have begun, and nobody ended the last one. After a yes, go on with `then`."""
+        number = self._desk.now().number
 
         def go_on() -> None:
             if self._desk.now().number != number:
-                self._take(roll, picture)
-            else:
-                self._s.done.add(roll.serial)
+                then()
 
-        self._submit(Ask(
-            kind="roll_impossible", code="raid_not_ended", args={},
-            sentence="All eight dice were rolled, but the raid before was not ended. Has the next raid begun?",
-            choices=(Choice("yes", order=EndRaid()), Choice("ignore")), group=f"roll-{roll.serial}"))
+        self._submit(Ask(kind="roll_impossible", code="raid_not_ended", sentence=sentence, group=group,
+                         choices=(Choice("yes", order=EndRaid()), Choice("ignore"))))
         self._s.waiting.appendleft(go_on)
 
     def _further(self, roll: Roll, now: RaidNow, picture: tuple[Picture, ...]) -> None:
@@ -451,7 +457,7 @@ class Referee:
             log.warning("a roll could not be entered: %s", error)
             return
         self._s.done.add(roll.serial)
-        self._s.last = roll
+        self._s.last, self._s.card_left = roll, False
         self._lie(roll.dice)
 
     # -- questions ------------------------------------------------------------------------------------------------
@@ -537,9 +543,13 @@ class Referee:
 
     # -- Treasure Island ------------------------------------------------------------------------------------------
 
+    def _empty(self, event: Event, frame: Frame | None) -> None:
+        self._s.cleared = True
+
     def _lies(self, event: Event, frame: Frame | None) -> None:
         """A settled scene without a roll: dice may have been put on the card, or taken off."""
         reading = event.reading
+        self._s.cleared = reading is None or not reading.dice
         if reading is None or not event.numbered or self._desk.now().card is not Card.TREASURE_ISLAND:
             return
         dice = reading.dice
@@ -571,7 +581,7 @@ class Referee:
         announced = self._desk.now().announced
         if announced is not None:
             self._try(Answer(announced, "yes"))
-        elif self._desk.now().phase == "over":
+        elif self._desk.now().phase in ("bust", "over"):
             self._try(EndRaid())
 
     def _try(self, order: Order) -> bool:
@@ -612,6 +622,7 @@ _HANDLERS: dict[EventKind, Callable[[Referee, Event, Frame | None], None]] = {
     EventKind.MOVED: Referee._lies,
     EventKind.BACK: Referee._lies,
     EventKind.SETTLED: Referee._lies,
+    EventKind.EMPTY: Referee._empty,
 }
 
 

@@ -549,13 +549,15 @@ def _same_scene(known: Reading, now: Reading) -> bool:
     return len(pairs) == len(known.dice) and all(known.dice[i].face is now.dice[j].face for i, j in pairs.items())
 
 
-_SOFT = {Problem.UNSURE_FACE, Problem.READERS_DIFFER, Problem.COCKED, Problem.GLARE,
-         Problem.NO_DICE, Problem.TOO_FEW_DICE}
-"""With these, and eight dice, a roll can be told and single faces asked about."""
+_HARD = {Problem.TOO_DARK, Problem.TOO_MANY_DICE}
+_MANY = 4
+"""So many dice with problems at once are a bad picture, not bad dice: out of focus, glaring light, another game."""
 
 
 def _hard_problems(reading: Reading) -> bool:
-    return bool(set(reading.problems) - _SOFT)
+    """Whether nothing can be told from this: problems of the whole picture, or of most dice at once."""
+    troubled = sum(bool(die.problems) for die in reading.dice)
+    return bool(set(reading.problems) & _HARD) or troubled >= _MANY
 
 
 _SENTENCES = {
