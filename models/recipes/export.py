@@ -78,6 +78,7 @@ def export(network: str, weights: Path | None, out: Path, kind: str = "ncnn") ->
     model = load(network, weights)
     for parameter in model.parameters():
         parameter.requires_grad_(False)
+    out = out.resolve()  # exporting changes the working directory
     out.mkdir(parents=True, exist_ok=True)
     files = (_export_ncnn if kind == "ncnn" else _export_onnx)(model, network, out)
     difference = compare(model, network, out, kind)
