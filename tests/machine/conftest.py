@@ -38,7 +38,7 @@ def prepared(stage: str) -> str:
         return (
             f"not built here; run `tests/machine/prepare.sh` as root (it installs packages), or let CI do it ({stage})"
         )
-    command = [str(HERE / "prepare.sh"), *(["packages"] if stage == "vm" else []), stage]
+    command = [str(HERE / "prepare.sh"), "packages", stage]
     done = subprocess.run(command, capture_output=True, text=True, timeout=560)
     return "" if done.returncode == 0 else f"prepare.sh {stage} failed: {done.stderr[-2000:]}"
 

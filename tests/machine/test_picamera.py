@@ -38,7 +38,7 @@ def test_the_double_used_elsewhere_has_the_true_signatures(seen: dict[str, Any])
 
 
 def test_no_frame_is_older_than_its_question(seen: dict[str, Any]) -> None:
-    assert 0 <= seen["frames"]["oldest"]
+    assert seen["frames"]["oldest"] >= 0
     assert seen["frames"]["newest"] < 0.5
     assert 0 <= seen["frames"]["after_a_pause"] < 0.5
     assert seen["frames"]["kept_requests"] == [0]
@@ -61,7 +61,8 @@ def test_every_refusal_is_a_sentence(seen: dict[str, Any]) -> None:
     assert errors["second"].startswith("CameraBroken: picamera2 failed while opening the camera")
     assert "Another program has the camera." in errors["second"]
     assert errors["silent"] == "CameraSilent: camera not answering – check the cable"
-    assert errors["closed"].startswith("CameraMissing") and "is closed" in errors["closed"]
+    assert errors["closed"].startswith("CameraMissing")
+    assert "is closed" in errors["closed"]
     assert errors["number"] == "CameraMissing: No Pi camera 5; check the ribbon cable at both ends."
     # The unmodified class refuses the virtual camera (it asks for raw modes): `auto` says so in picamera2's own words.
     assert errors["auto"].startswith("CameraBroken: picamera2 failed while opening the camera: RuntimeError: Camera")
