@@ -15,7 +15,7 @@ from typing import Final
 
 from scorer.cards import Card
 from scorer.editions import BGA, EDITION_ALIASES, ISLA, Edition
-from scorer.errors import CardNotInEdition, ScorerError
+from scorer.errors import CardNotInEdition, NoCase, ScorerError
 from scorer.faces import Face
 from scorer.names import card_named, faces_named, normal
 from scorer.scoring import DEADLY_SKULLS, Outcome, RaidScore, score_raid, skulls_of
@@ -30,11 +30,6 @@ OUTCOME_ALIASES: Final[dict[str, Outcome]] = {
 
 SERVES: Final[dict[str, tuple[str, ...]]] = {ISLA.key: (ISLA.key, BGA.key)}
 """Editions that are served by another one's cases, where the two agree."""
-
-
-class UnreadableFile(ScorerError, ValueError):
-    code = "unreadable_file"
-    template = "Line {line} of {file} is no JSON object; expected one case a line."
 
 
 @dataclass(frozen=True)
@@ -71,7 +66,7 @@ class Verdict:
 
 
 def read_lines(text: str, file: str) -> Iterator[Json]:
-    """The objects of a file with one JSON object a line, or one list of them. Raises `UnreadableFile`."""
+    """The objects of a file with one JSON object a line, or one list of them. Raises `NoCase`."""
     if text.lstrip().startswith("["):
         yield from _read_list(text, file)
         return
@@ -81,9 +76,9 @@ def read_lines(text: str, file: str) -> Iterator[Json]:
         try:
             found = json.loads(line)
         except ValueError:
-            raise UnreadableFile(line=number, file=file) from None
+            raise NoCase(line=number, file=file) from None
         if not isinstance(found, dict):
-            raise UnreadableFile(line=number, file=file)
+            raise NoCase(line=number, file=file)
         yield found
 
 
@@ -91,10 +86,10 @@ def _read_list(text: str, file: str) -> Iterator[Json]:
     try:
         found = json.loads(text)
     except ValueError:
-        raise UnreadableFile(line=1, file=file) from None
+        raise NoCase(line=1, file=file) from None
     for item in found:
         if not isinstance(item, dict):
-            raise UnreadableFile(line=1, file=file)
+            raise NoCase(line=1, file=file)
         yield item
 
 

@@ -107,6 +107,16 @@ class NoSuchDie(BadInput):
     template = "There is no die {die}; the dice are numbered 1 to {expected}."
 
 
+class NoCase(BadInput):
+    code = "no_case"
+    template = "Line {line} of {file} is no JSON object; expected one case a line."
+
+
+class FileNotRead(BadInput):
+    code = "file_not_read"
+    template = "{file} cannot be read: {why}; name a text file with one case a line."
+
+
 # Not allowed now: the raid ------------------------------------------------------------------------------------
 
 

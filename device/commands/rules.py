@@ -10,7 +10,7 @@ from typing import Any
 
 from device.commands.score import add_edition, edition_from
 from scorer.cases import Json, Verdict, check_case, read_lines
-from scorer.errors import ScorerError
+from scorer.errors import FileNotRead, ScorerError
 from scorer.flows import check_flow
 
 
@@ -36,9 +36,6 @@ def run_check(args: argparse.Namespace) -> int:
     except ScorerError as error:
         print(error, file=sys.stderr)
         return 2
-    except OSError as error:
-        print(f"{args.file} cannot be read: {error.strerror}.", file=sys.stderr)
-        return 2
     left_out = [verdict for verdict in verdicts if not verdict.checked]
     mismatches = _mismatches(verdicts)
     print(f"{len(verdicts) - len(left_out)} cases, {len(mismatches)} mismatches")
@@ -57,9 +54,6 @@ def run_replay(args: argparse.Namespace) -> int:
     except ScorerError as error:
         print(error, file=sys.stderr)
         return 2
-    except OSError as error:
-        print(f"{args.file} cannot be read: {error.strerror}.", file=sys.stderr)
-        return 2
     skipped = [verdict for verdict in verdicts if not verdict.checked]
     mismatches = _mismatches(verdicts)
     print(f"{len(verdicts) - len(skipped)} cases, {len(mismatches)} mismatches, {len(skipped)} skipped")
@@ -70,8 +64,16 @@ def run_replay(args: argparse.Namespace) -> int:
 
 
 def _verdicts(file: str, check: Callable[[Json, int], Verdict]) -> list[Verdict]:
-    text = Path(file).read_text(encoding="utf-8")
-    return [check(case, number) for number, case in enumerate(read_lines(text, file), start=1)]
+    return [check(case, number) for number, case in enumerate(read_lines(_text(file), file), start=1)]
+
+
+def _text(file: str) -> str:
+    try:
+        return Path(file).read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise FileNotRead(file=file, why=(error.strerror or "unknown").lower()) from None
+    except UnicodeDecodeError:
+        raise FileNotRead(file=file, why="it is no UTF-8 text") from None
 
 
 def _mismatches(verdicts: Sequence[Verdict]) -> list[str]:
