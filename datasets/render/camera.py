@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import cv2
 import numpy as np
@@ -47,14 +48,16 @@ def draw_shot(rng: np.random.Generator, die_pixels: float) -> Shot:
         balance=(float(np.exp(warm)), float(np.exp(rng.normal(0, 0.03))), float(np.exp(-warm + rng.normal(0, 0.05)))),
         vignette=float(rng.uniform(0, 0.45)) if rng.random() < 0.6 else 0.0,
         distortion=float(rng.normal(0, 0.05)) if rng.random() < 0.6 else 0.0,
-        blur=blur, motion=(motion, float(rng.uniform(0, np.pi))),
+        blur=blur,
+        motion=(motion, float(rng.uniform(0, np.pi))),
         noise=float(np.exp(rng.uniform(np.log(0.003), np.log(0.05)))),
         sharpen=float(rng.uniform(0.2, 1.2)) if rng.random() < 0.45 else 0.0,
         quality=int(rng.integers(50, 97)),
         contrast=float(rng.normal(1.0, 0.1)),
         saturation=float(np.clip(rng.normal(1.0, 0.15), 0.4, 1.5)),
         glare=int(rng.integers(1, 3)) if rng.random() < 0.12 else 0,
-        shadow=bool(rng.random() < 0.15), smear=bool(rng.random() < 0.1),
+        shadow=bool(rng.random() < 0.15),
+        smear=bool(rng.random() < 0.1),
     )
 
 
@@ -64,7 +67,9 @@ def half_shadow(image: Array, rng: np.random.Generator) -> Array:
     angle = rng.uniform(0, 2 * np.pi)
     c, s = np.cos(angle), np.sin(angle)
     offset = rng.uniform(-0.3, 0.3) * max(h, w)
-    field = ((np.arange(w, dtype=np.float32) - w / 2) * np.float32(c))[None] + ((np.arange(h, dtype=np.float32) - h / 2) * np.float32(s))[:, None]
+    field = ((np.arange(w, dtype=np.float32) - w / 2) * np.float32(c))[None] + (
+        (np.arange(h, dtype=np.float32) - h / 2) * np.float32(s)
+    )[:, None]
     edge = np.clip((field + np.float32(offset)) / np.float32(rng.uniform(1.5, 25)) + 0.5, 0, 1)
     floor = np.float32(rng.uniform(0.18, 0.7))
     return image * (floor + (1 - floor) * edge)[..., None]
@@ -82,7 +87,7 @@ def add_glare(image: Array, rng: np.random.Generator, count: int) -> Array:
     return image + cv2.resize(small, (w, h))[..., None]
 
 
-def distort_points(points: npt.NDArray[np.float64], size: tuple[int, int], k1: float) -> npt.NDArray[np.float64]:
+def distort_points(points: npt.NDArray[Any], size: tuple[int, int], k1: float) -> npt.NDArray[Any]:
     """Where the lens puts ideal pixels (n, 2)."""
     w, h = size
     middle, radius = np.array([w, h]) / 2, np.hypot(w, h) / 2
@@ -128,7 +133,9 @@ def _grain(rng: np.random.Generator, h: int, w: int) -> Array:
     """White noise (h, w, 3), cut from a pool at a random place."""
     pool, n = _grain_pool(), h * w * 3
     start = int(rng.integers(len(pool)))
-    return np.resize(np.concatenate([pool[start:start + n], pool[: max(0, start + n - len(pool))]]), n).reshape(h, w, 3)
+    return np.resize(np.concatenate([pool[start : start + n], pool[: max(0, start + n - len(pool))]]), n).reshape(
+        h, w, 3
+    )
 
 
 def _automatic(light: Array) -> float:
@@ -139,7 +146,7 @@ def _automatic(light: Array) -> float:
     return float(np.clip(by_mean**0.6 * by_white**0.4, 0.5, 2.2))
 
 
-def develop(light: Array, shot: Shot, rng: np.random.Generator) -> npt.NDArray[np.uint8]:
+def develop(light: Array, shot: Shot, rng: np.random.Generator) -> npt.NDArray[Any]:
     """Linear RGB (h, w, 3), 1.0 = white paper, → BGR uint8 as the camera's file shows it."""
     h, w = light.shape[:2]
     image = light
@@ -161,16 +168,20 @@ def develop(light: Array, shot: Shot, rng: np.random.Generator) -> npt.NDArray[n
     image = np.where(image > 0.8, 0.8 + (image - 0.8) * np.float32(0.35), image)  # soft shoulder
     root = cv2.pow(np.clip(image, 0, 1), 1 / 2.2)
     if rng.random() < 0.6:  # demosaicing and denoising make noise coarse
-        grain = cv2.resize(_grain(rng, h // 2 + 1, w // 2 + 1), (w, h), interpolation=cv2.INTER_LINEAR) * np.float32(0.9)
+        grain = cv2.resize(_grain(rng, h // 2 + 1, w // 2 + 1), (w, h), interpolation=cv2.INTER_LINEAR) * np.float32(
+            0.9
+        )
         grain += np.float32(0.5) * _grain(rng, h, w)
     else:
         grain = _grain(rng, h, w)
-    out = root + cv2.transform(grain, GRAIN_MIX) * (np.float32(shot.noise) * (np.float32(1.35) - np.float32(0.7) * root))
+    out = root + cv2.transform(grain, GRAIN_MIX) * (
+        np.float32(shot.noise) * (np.float32(1.35) - np.float32(0.7) * root)
+    )
     colour = shot.contrast * (np.eye(3) * shot.saturation + (1 - shot.saturation) / 3)
     out = cv2.transform(out, np.column_stack([colour, np.full(3, 0.5 - 0.5 * shot.contrast)]).astype(np.float32))
     if shot.sharpen:
         out = out + np.float32(shot.sharpen) * (out - cv2.GaussianBlur(out, (0, 0), 1.0))
-    done = np.ascontiguousarray((np.clip(out, 0, 1) * 255 + 0.5).astype(np.uint8)[..., ::-1])
+    done: Array = np.ascontiguousarray((np.clip(out, 0, 1) * 255 + 0.5).astype(np.uint8)[..., ::-1])
     if shot.smear:
         done = cv2.medianBlur(done, 3)
     worn = cv2.imdecode(cv2.imencode(".jpg", done, [cv2.IMWRITE_JPEG_QUALITY, shot.quality])[1], cv2.IMREAD_COLOR)

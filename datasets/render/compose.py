@@ -1,4 +1,4 @@
-"""Puts a traced layer on a table among other things, under a camera. Numpy and OpenCV only; works in data-loader workers.
+"""Puts a traced layer on a table among other things, under a camera. Numpy and OpenCV only.
 
 The layer's light falls on everything flat; homography and lens are shared, so cards lie in the dice's own plane.
 """
@@ -18,7 +18,7 @@ from . import camera, layers, tables, things
 from .scene import EDGE_MM
 from .textures import Array, soft_noise
 
-Matrix = npt.NDArray[np.float64]
+Matrix = npt.NDArray[Any]
 LINEAR = ((np.arange(256, dtype=np.float32) / 255) ** 2.2).astype(np.float32)
 LEAST_VISIBLE = 0.4
 """A die of which less than this is seen carries no label."""
@@ -59,7 +59,7 @@ class CardLabel:
 class Composite:
     """A finished picture and what is on it."""
 
-    image: npt.NDArray[np.uint8]
+    image: npt.NDArray[Any]
     """(h, w, 3) BGR."""
     dice: tuple[DieLabel, ...]
     cards: tuple[CardLabel, ...]
@@ -71,15 +71,32 @@ class Composite:
         """The JSON record beside a picture."""
         h, w = self.image.shape[:2]
         return {
-            "file": name, "width": w, "height": h, **self.meta,
+            "file": name,
+            "width": w,
+            "height": h,
+            **self.meta,
             "dice": [
-                {"face": d.face, "box": _rounded(d.box), "cocked": d.cocked, "tilt": round(d.tilt, 1), "how": d.how,
-                 "visible": round(d.visible, 3), "on_card": d.on_card, "px": round(d.px, 1), "at_border": d.at_border}
+                {
+                    "face": d.face,
+                    "box": _rounded(d.box),
+                    "cocked": d.cocked,
+                    "tilt": round(d.tilt, 1),
+                    "how": d.how,
+                    "visible": round(d.visible, 3),
+                    "on_card": d.on_card,
+                    "px": round(d.px, 1),
+                    "at_border": d.at_border,
+                }
                 for d in self.dice
             ],
             "cards": [
-                {"name": c.name, "art": c.art, "box": _rounded(c.box), "corners": [_rounded(p) for p in c.corners],
-                 "visible": round(c.visible, 3)}
+                {
+                    "name": c.name,
+                    "art": c.art,
+                    "box": _rounded(c.box),
+                    "corners": [_rounded(p) for p in c.corners],
+                    "visible": round(c.visible, 3),
+                }
                 for c in self.cards
             ],
             "hands": [{"box": _rounded(h)} for h in self.hands],
@@ -90,14 +107,21 @@ def _rounded(values: tuple[float, ...]) -> list[float]:
     return [round(v, 1) for v in values]
 
 
-def table_from_mm(centre: npt.NDArray[np.float64], angle: float, size_mm: tuple[float, float], pixels: tuple[int, int]) -> Matrix:
+def table_from_mm(
+    centre: npt.NDArray[Any], angle: float, size_mm: tuple[float, float], pixels: tuple[int, int]
+) -> Matrix:
     """(3, 3): a sprite's pixels → the table plane in edges, seen from above and never mirrored."""
     w, h = pixels
     sx, sy = size_mm[0] / EDGE_MM / w, size_mm[1] / EDGE_MM / h
     c, s = np.cos(angle), np.sin(angle)
     # A picture's y runs down, the table's y runs up.
-    return np.array([[c * sx, s * sy, centre[0] - c * sx * w / 2 - s * sy * h / 2],
-                     [s * sx, -c * sy, centre[1] - s * sx * w / 2 + c * sy * h / 2], [0, 0, 1.0]])
+    return np.array(
+        [
+            [c * sx, s * sy, centre[0] - c * sx * w / 2 - s * sy * h / 2],
+            [s * sx, -c * sy, centre[1] - s * sx * w / 2 + c * sy * h / 2],
+            [0, 0, 1.0],
+        ]
+    )
 
 
 def to_linear_fast(srgb: Array) -> Array:
@@ -117,7 +141,7 @@ class _Canvas:
         self.albedo = albedo
         self.owner = np.zeros(albedo.shape[:2], np.uint8)
 
-    def lay(self, sprite: things.Sprite, matrix: Matrix, shade: Matrix, owner: int) -> npt.NDArray[np.float64] | None:
+    def lay(self, sprite: things.Sprite, matrix: Matrix, shade: Matrix, owner: int) -> npt.NDArray[Any] | None:
         """Warp a sprite into place; returns its corners, or None where it would not be seen."""
         h, w = self.albedo.shape[:2]
         sh, sw = sprite.alpha.shape
@@ -132,7 +156,10 @@ class _Canvas:
         moved = np.array([[1, 0, -x0], [0, 1, -y0], [0, 0, 1.0]]) @ matrix
         if scale < 0.7:  # warping does not average
             nw, nh = max(2, round(sw * scale)), max(2, round(sh * scale))
-            rgb, alpha = cv2.resize(rgb, (nw, nh), interpolation=cv2.INTER_AREA), cv2.resize(alpha, (nw, nh), interpolation=cv2.INTER_AREA)
+            rgb, alpha = (
+                cv2.resize(rgb, (nw, nh), interpolation=cv2.INTER_AREA),
+                cv2.resize(alpha, (nw, nh), interpolation=cv2.INTER_AREA),
+            )
             moved = moved @ np.diag([sw / nw, sh / nh, 1.0])
         size = (x1 - x0, y1 - y0)
         cover = cv2.warpPerspective(alpha, moved, size, flags=cv2.INTER_LINEAR)[..., None]
@@ -146,7 +173,7 @@ class _Canvas:
         return corners
 
 
-def _fitted_light(light: Array) -> npt.NDArray[np.float64]:
+def _fitted_light(light: Array) -> npt.NDArray[Any]:
     """(6, 3) coefficients of a gentle log-light surface over the layer, for what lies outside it."""
     small = cv2.resize(light, (24, 24), interpolation=cv2.INTER_AREA)
     v, u = np.mgrid[0:24, 0:24] / 23 - 0.5
@@ -171,7 +198,7 @@ def _light_in_frame(layer: layers.Layer, light: Array, affine: Matrix, size: tup
     basis = np.stack([np.ones_like(u), u, v, u * u, u * v, v * v], 1)
     far = np.exp(np.clip(basis @ _fitted_light(layer.light), -2.5, 0.7)).reshape(gh, gw, 3).astype(np.float32)
     far = cv2.resize(far, (gw * 16, gh * 16), interpolation=cv2.INTER_LINEAR)[:h, :w]
-    feather = np.zeros((light.shape[0], light.shape[1]), np.float32)
+    feather: Array = np.zeros((light.shape[0], light.shape[1]), np.float32)
     rim = max(8, light.shape[0] // 16)
     feather[rim:-rim, rim:-rim] = 1
     feather = cv2.blur(feather, (rim, rim))
@@ -185,10 +212,19 @@ def _light_in_frame(layer: layers.Layer, light: Array, affine: Matrix, size: tup
 def _hand(rng: np.random.Generator, size: tuple[int, int], px_mm: float) -> tuple[Array, Array]:
     """Colour (h, w, 3) linear and coverage (h, w) of a hand and sleeve that reach in from an edge."""
     w, h = size
-    tone = np.array([(225, 180, 155), (198, 145, 115), (150, 100, 72), (95, 62, 45), (240, 200, 180)][rng.integers(5)], np.float32)
+    tone = np.array(
+        [(225, 180, 155), (198, 145, 115), (150, 100, 72), (95, 62, 45), (240, 200, 180)][rng.integers(5)], np.float32
+    )
     tone *= np.exp(rng.normal(0, 0.08))
     side = rng.integers(4)
-    entry = np.array([(rng.uniform(0, w), -20.0), (rng.uniform(0, w), h + 20.0), (-20.0, rng.uniform(0, h)), (w + 20.0, rng.uniform(0, h))][side])
+    entry = np.array(
+        [
+            (rng.uniform(0, w), -20.0),
+            (rng.uniform(0, w), h + 20.0),
+            (-20.0, rng.uniform(0, h)),
+            (w + 20.0, rng.uniform(0, h)),
+        ][side]
+    )
     target = np.array([rng.uniform(0.1, 0.9) * w, rng.uniform(0.1, 0.9) * h])
     way = target - entry
     way /= max(float(np.linalg.norm(way)), 1.0)
@@ -197,7 +233,9 @@ def _hand(rng: np.random.Generator, size: tuple[int, int], px_mm: float) -> tupl
     palm = target - way * 70 * px_mm
 
     def limb(mask: np.ndarray, a: np.ndarray, b: np.ndarray, wide_mm: float) -> None:
-        cv2.line(mask, tuple(int(v) for v in a), tuple(int(v) for v in b), 255, max(2, int(wide_mm * px_mm)), cv2.LINE_AA)
+        cv2.line(
+            mask, tuple(int(v) for v in a), tuple(int(v) for v in b), 255, max(2, int(wide_mm * px_mm)), cv2.LINE_AA
+        )
 
     limb(skin, palm - way * 120 * px_mm, palm - way * 30 * px_mm, 55)
     limb(skin, palm - way * 20 * px_mm + across * 8 * px_mm, palm + way * 20 * px_mm + across * 8 * px_mm, 62)
@@ -216,7 +254,10 @@ def _hand(rng: np.random.Generator, size: tuple[int, int], px_mm: float) -> tupl
     cover = cv2.GaussianBlur(both.astype(np.float32) / 255, (0, 0), max(0.7, 1.2 * px_mm))
     depth = cv2.distanceTransform((both > 127).astype(np.uint8), cv2.DIST_L2, 3)
     round_shade = np.clip(depth / max(10 * px_mm, 1), 0, 1) ** 0.5
-    field = np.where((sleeve > 127)[..., None], rng.uniform(10, 220, 3), tone) * (0.55 + 0.5 * round_shade + 0.05 * soft_noise(rng, (h, w), 14))[..., None]
+    field = (
+        np.where((sleeve > 127)[..., None], rng.uniform(10, 220, 3), tone)
+        * (0.55 + 0.5 * round_shade + 0.05 * soft_noise(rng, (h, w), 14))[..., None]
+    )
     return to_linear_fast(field.astype(np.float32)), cover
 
 
@@ -227,10 +268,19 @@ class Compositor:
         self.split = split
         self.paths = sorted(Path(folder).glob(f"{split}-*.npz"))
         if not self.paths:
-            raise FileNotFoundError(f"expected layers ({split}-*.npz) in {folder}, found none: trace some with `ausguck dataset layers`")
+            raise FileNotFoundError(
+                f"expected layers ({split}-*.npz) in {folder}, found none: trace some with `ausguck dataset layers`"
+            )
 
-    def draw(self, rng: np.random.Generator, size: tuple[int, int] = (640, 640), *, die_pixels: float | None = None,
-             plain: bool = False, path: Path | None = None) -> Composite:
+    def draw(
+        self,
+        rng: np.random.Generator,
+        size: tuple[int, int] = (640, 640),
+        *,
+        die_pixels: float | None = None,
+        plain: bool = False,
+        path: Path | None = None,
+    ) -> Composite:
         """One composite of `size` (w, h). `plain`: eight flat dice's kind of picture, no hands, milder camera."""
         layer = layers.load(path or self.paths[rng.integers(len(self.paths))])
         return compose(rng, layer, size=size, die_pixels=die_pixels, split=self.split, plain=plain)
@@ -248,34 +298,53 @@ def _choose_place(rng: np.random.Generator, layer: layers.Layer, scale: float, s
     spots = np.array([d["middle"] for d in whole]) @ turn.T
     margin = layer.meta["pixels_per_edge"] * scale * (0.95 if rng.random() < 0.88 else -0.1)
     low, high = margin - spots.min(0), np.array(size) - margin - spots.max(0)
-    shift = np.where(high > low, rng.uniform(0, 1, 2) * (high - low) + low, (low + high) / 2 + rng.normal(0, 0.1, 2) * np.array(size))
+    shift = np.where(
+        high > low, rng.uniform(0, 1, 2) * (high - low) + low, (low + high) / 2 + rng.normal(0, 0.1, 2) * np.array(size)
+    )
     return np.column_stack([turn, shift])
 
 
-def _contour(ids: npt.NDArray[np.uint8], die: dict[str, Any]) -> Matrix:
+def _contour(ids: npt.NDArray[Any], die: dict[str, Any]) -> Matrix:
     x0, y0, x1, y1 = die["box"]
     mask = (ids[y0:y1, x0:x1] == die["id"]).astype(np.uint8)
-    pieces, _ = cv2.findContours(cv2.copyMakeBorder(mask, 1, 1, 1, 1, cv2.BORDER_CONSTANT), cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)
+    pieces, _ = cv2.findContours(
+        cv2.copyMakeBorder(mask, 1, 1, 1, 1, cv2.BORDER_CONSTANT), cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE
+    )
     largest = max(pieces, key=len)
-    return largest[:, 0].astype(np.float64) + [x0 - 0.5, y0 - 0.5]
+    return np.asarray(largest[:, 0] + np.array([x0 - 0.5, y0 - 0.5]))
 
 
-def compose(rng: np.random.Generator, layer: layers.Layer, *, size: tuple[int, int] = (640, 640), die_pixels: float | None = None,
-            split: str = "train", plain: bool = False) -> Composite:
+def compose(
+    rng: np.random.Generator,
+    layer: layers.Layer,
+    *,
+    size: tuple[int, int] = (640, 640),
+    die_pixels: float | None = None,
+    split: str = "train",
+    plain: bool = False,
+) -> Composite:
     """One composite of `size` (w, h), dice about `die_pixels` wide (drawn if None)."""
-    w, h = size
     if die_pixels is None:
-        die_pixels = float(np.exp(rng.uniform(np.log(18), np.log(75)))) if rng.random() < 0.25 else float(np.exp(rng.uniform(np.log(24), np.log(60))))
+        die_pixels = (
+            float(np.exp(rng.uniform(np.log(18), np.log(75))))
+            if rng.random() < 0.25
+            else float(np.exp(rng.uniform(np.log(24), np.log(60))))
+        )
     scale = die_pixels / layer.meta["pixels_per_edge"]
     affine = _choose_place(rng, layer, scale, size)
     to_frame = np.vstack([affine, [0, 0, 1]]) @ np.array(layer.meta["homography"])
     px_mm = die_pixels / EDGE_MM
 
     table, tint = tables.draw_table(rng, split)
-    texture_to_table = table_from_mm(rng.uniform(-4, 4, 2), rng.uniform(0, 2 * np.pi),
-                                     (table.picture.shape[1] * table.mm_per_pixel, table.picture.shape[0] * table.mm_per_pixel),
-                                     (table.picture.shape[1], table.picture.shape[0]))
-    flat = cv2.warpPerspective(table.picture, to_frame @ texture_to_table, size, flags=cv2.INTER_LINEAR, borderMode=cv2.BORDER_REFLECT)
+    texture_to_table = table_from_mm(
+        rng.uniform(-4, 4, 2),
+        rng.uniform(0, 2 * np.pi),
+        (table.picture.shape[1] * table.mm_per_pixel, table.picture.shape[0] * table.mm_per_pixel),
+        (table.picture.shape[1], table.picture.shape[0]),
+    )
+    flat = cv2.warpPerspective(
+        table.picture, to_frame @ texture_to_table, size, flags=cv2.INTER_LINEAR, borderMode=cv2.BORDER_REFLECT
+    )
     canvas = _Canvas(np.minimum(LINEAR[flat] * tint, 1))
     frame_to_table = np.linalg.inv(to_frame)
     laid = _lay_things(rng, canvas, layer, to_frame, frame_to_table, px_mm, split)
@@ -295,7 +364,7 @@ def compose(rng: np.random.Generator, layer: layers.Layer, *, size: tuple[int, i
         adapt = affine @ np.diag([layer.size[0] / small[0], layer.size[1] / small[1], 1.0])
     packed = cv2.warpAffine(packed, adapt, size, flags=cv2.INTER_LINEAR)
     lit = _light_in_frame(layer, light, affine, size)
-    picture = canvas.albedo * lit * (1 - packed[..., 3:]) + packed[..., :3]
+    picture: Array = canvas.albedo * lit * (1 - packed[..., 3:]) + packed[..., :3]
 
     hand_cover: Array | None = None
     if not plain and rng.random() < 0.1:
@@ -303,7 +372,9 @@ def compose(rng: np.random.Generator, layer: layers.Layer, *, size: tuple[int, i
         shadow = cv2.GaussianBlur(hand_cover, (0, 0), 5 * px_mm + 1)
         move = np.array([[1, 0, rng.normal(0, 9) * px_mm], [0, 1, rng.normal(0, 9) * px_mm]])
         shadow = cv2.warpAffine(shadow, move, size)
-        picture = picture * (1 - 0.6 * shadow[..., None]) * (1 - hand_cover[..., None]) + colour * hand_cover[..., None] * float(lit.mean())
+        picture = picture * (1 - 0.6 * shadow[..., None]) * (1 - hand_cover[..., None]) + colour * hand_cover[
+            ..., None
+        ] * float(lit.mean())
 
     shot = camera.draw_shot(rng, die_pixels)
     k1 = shot.distortion
@@ -317,9 +388,19 @@ def compose(rng: np.random.Generator, layer: layers.Layer, *, size: tuple[int, i
     cards = _card_labels(laid, size, k1, canvas.owner, packed[..., 3], hand_cover)
     hands = _hand_boxes(hand_cover)
     image = camera.develop(np.ascontiguousarray(picture, np.float32), shot, rng)
-    meta = {"session": layer.meta["session"], "split": split, "print_run": layer.meta["print_run"], "source": layer.meta["source"],
-            "table": table.name, "camera_tilt": round(layer.meta["tilt"], 1), "blur": round(shot.blur, 2), "motion": round(shot.motion[0], 2),
-            "noise": round(shot.noise, 4), "glare": shot.glare, "die_pixels": round(die_pixels, 1)}
+    meta = {
+        "session": layer.meta["session"],
+        "split": split,
+        "print_run": layer.meta["print_run"],
+        "source": layer.meta["source"],
+        "table": table.name,
+        "camera_tilt": round(layer.meta["tilt"], 1),
+        "blur": round(shot.blur, 2),
+        "motion": round(shot.motion[0], 2),
+        "noise": round(shot.noise, 4),
+        "glare": shot.glare,
+        "die_pixels": round(die_pixels, 1),
+    }
     return Composite(image, labels, cards, hands, meta)
 
 
@@ -332,8 +413,15 @@ class _Laid:
     """Corners on the table plane, edges."""
 
 
-def _lay_things(rng: np.random.Generator, canvas: _Canvas, layer: layers.Layer, to_frame: Matrix, frame_to_table: Matrix,
-                px_mm: float, split: str) -> list[_Laid]:
+def _lay_things(
+    rng: np.random.Generator,
+    canvas: _Canvas,
+    layer: layers.Layer,
+    to_frame: Matrix,
+    frame_to_table: Matrix,
+    px_mm: float,
+    split: str,
+) -> list[_Laid]:
     h, w = canvas.albedo.shape[:2]
     direction = rng.uniform(0, 2 * np.pi)
     todo: list[things.Sprite] = [things.clutter(rng, split) for _ in range(int(rng.choice([0, 0, 0, 1, 2, 3])))]
@@ -354,17 +442,28 @@ def _lay_things(rng: np.random.Generator, canvas: _Canvas, layer: layers.Layer, 
         shade = np.array([np.cos(direction) * reach, np.sin(direction) * reach, reach * 0.5])
         corners = canvas.lay(sprite, to_frame @ place, shade, number)
         if corners is not None:
-            laid.append(_Laid(sprite, number, corners, _apply(place, np.array([[0, 0], [sw, 0], [sw, sh], [0, sh]], np.float64))))
+            laid.append(
+                _Laid(
+                    sprite, number, corners, _apply(place, np.array([[0, 0], [sw, 0], [sw, sh], [0, sh]], np.float64))
+                )
+            )
     return laid
 
 
-def _inside(point: npt.NDArray[np.float64], quad: Matrix) -> bool:
+def _inside(point: npt.NDArray[Any], quad: Matrix) -> bool:
     return bool(cv2.pointPolygonTest(quad.astype(np.float32), (float(point[0]), float(point[1])), False) >= 0)
 
 
-def _die_labels(layer: layers.Layer, cut: list[int], affine: Matrix, size: tuple[int, int], k1: float, hand: Array | None,
-                laid: list[_Laid], die_pixels: float) -> tuple[DieLabel, ...]:
-    w, h = size
+def _die_labels(
+    layer: layers.Layer,
+    cut: list[int],
+    affine: Matrix,
+    size: tuple[int, int],
+    k1: float,
+    hand: Array | None,
+    laid: list[_Laid],
+    die_pixels: float,
+) -> tuple[DieLabel, ...]:
     labels = []
     for die in layer.meta["dice"]:
         if die["box"] is None or die["id"] in cut or die["visible"] < LEAST_VISIBLE:
@@ -392,17 +491,25 @@ def _die_labels(layer: layers.Layer, cut: list[int], affine: Matrix, size: tuple
         if visible < LEAST_VISIBLE:
             continue
         ground = np.array(die["ground"][:2])
-        labels.append(DieLabel(
-            die["face"], (float(low[0]), float(low[1]), float(high[0]), float(high[1])), bool(die["cocked"]), float(die["tilt"]),
-            str(die["how"]), float(visible), any(_inside(ground, x.ground) for x in laid if x.sprite.is_card),
-            die_pixels * float(die["size"]), border,
-        ))
+        labels.append(
+            DieLabel(
+                die["face"],
+                (float(low[0]), float(low[1]), float(high[0]), float(high[1])),
+                bool(die["cocked"]),
+                float(die["tilt"]),
+                str(die["how"]),
+                float(visible),
+                any(_inside(ground, x.ground) for x in laid if x.sprite.is_card),
+                die_pixels * float(die["size"]),
+                border,
+            )
+        )
     return tuple(labels)
 
 
-def _card_labels(laid: list[_Laid], size: tuple[int, int], k1: float, owner: npt.NDArray[np.uint8], dice: Array,
-                 hand: Array | None) -> tuple[CardLabel, ...]:
-    w, h = size
+def _card_labels(
+    laid: list[_Laid], size: tuple[int, int], k1: float, owner: npt.NDArray[Any], dice: Array, hand: Array | None
+) -> tuple[CardLabel, ...]:
     out = []
     bare = dice < 0.5
     if hand is not None:
@@ -417,8 +524,15 @@ def _card_labels(laid: list[_Laid], size: tuple[int, int], k1: float, owner: npt
         if visible < 0.2 or (high - low < 4).any():
             continue
         _, name, art = thing.sprite.name.split(":")
-        out.append(CardLabel(name, art, (float(low[0]), float(low[1]), float(high[0]), float(high[1])),
-                             tuple((float(x), float(y)) for x, y in corners), min(1.0, visible)))
+        out.append(
+            CardLabel(
+                name,
+                art,
+                (float(low[0]), float(low[1]), float(high[0]), float(high[1])),
+                tuple((float(x), float(y)) for x, y in corners),
+                min(1.0, visible),
+            )
+        )
     return tuple(out)
 
 

@@ -6,7 +6,6 @@ import argparse
 import os
 import sys
 from collections.abc import Iterable
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -45,20 +44,24 @@ def _plain(items: Iterable[Any], total: int, what: str) -> Iterable[Any]:
         yield item
 
 
-def trace_many(out: Path, *, count: int, seed: int, split: str, processes: int = 0, everything: bool = False,
-               samples: int = 12) -> int:
+def trace_many(
+    out: Path, *, count: int, seed: int, split: str, processes: int = 0, everything: bool = False, samples: int = 12
+) -> int:
     """Trace layers `seed` … `seed + count - 1`; returns how many lie in `out` afterwards."""
     out.mkdir(parents=True, exist_ok=True)
     cores = len(os.sched_getaffinity(0))
     processes = processes or cores
     threads = max(1, cores // processes)
-    jobs = [(s, split, str(out), everything, samples, threads) for s in range(seed, seed + count)
-            if not layer_path(out, split, s).exists()]
+    jobs = [
+        (s, split, str(out), everything, samples, threads)
+        for s in range(seed, seed + count)
+        if not layer_path(out, split, s).exists()
+    ]
     if jobs:
-        with ProcessPoolExecutor(processes, mp_context=get_context("spawn"), max_tasks_per_child=40) as pool:
-            futures = [pool.submit(_trace, job) for job in jobs]
-            for future in progress(as_completed(futures), len(futures), f"layers {split}"):
-                future.result()
+        # A plain pool: an executor whose workers retire after some tasks can wait for ever on Python 3.11.
+        with get_context("spawn").Pool(min(processes, len(jobs)), maxtasksperchild=40) as pool:
+            for _ in progress(pool.imap_unordered(_trace, jobs), len(jobs), f"layers {split}"):
+                pass
     return len(list(out.glob(f"{split}-*.npz")))
 
 
@@ -72,8 +75,16 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=0)
     parser.add_argument("--everything", action="store_true")
     args = parser.parse_args()
-    print(trace_many(args.out, count=args.count, seed=args.seed, split=args.split, processes=args.processes,
-                     everything=args.everything))
+    print(
+        trace_many(
+            args.out,
+            count=args.count,
+            seed=args.seed,
+            split=args.split,
+            processes=args.processes,
+            everything=args.everything,
+        )
+    )
 
 
 if __name__ == "__main__":

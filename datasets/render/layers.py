@@ -24,13 +24,13 @@ class Layer:
 
     meta: dict[str, Any]
     """Labels and where it comes from; see `dice`, `homography` (table edges → pixels), `session`, `print_run`."""
-    ids: npt.NDArray[np.uint8]
+    ids: npt.NDArray[Any]
     """(h, w): 0 the table, k the die with id k."""
-    cover: npt.NDArray[np.float32]
+    cover: npt.NDArray[Any]
     """(h, w): share of the pixel that dice cover."""
-    dice: npt.NDArray[np.float32]
+    dice: npt.NDArray[Any]
     """(h, w, 3) linear RGB of the dice, times `cover`."""
-    light: npt.NDArray[np.float32]
+    light: npt.NDArray[Any]
     """(h, w, 3) linear RGB light on the table."""
 
     @property
@@ -67,7 +67,9 @@ def load(path: Path) -> Layer:
         cover8 = file["cover"]
         ids, packed = file["ids"], file["dice"]
         # Few samples a pixel leave grain in the light, which a table would show: smoothed, edges of shadows kept.
-        grey = (cv2.medianBlur(cv2.GaussianBlur(file["light"], (0, 0), 1.5), 5).astype(np.float32) / 255) ** 2 * LIGHT_SPAN
+        grey = (
+            cv2.medianBlur(cv2.GaussianBlur(file["light"], (0, 0), 1.5), 5).astype(np.float32) / 255
+        ) ** 2 * LIGHT_SPAN
         tint = file["tint"].astype(np.float32)
     dice = np.zeros((*ids.shape, 3), np.float32)
     on = cover8 > 0

@@ -193,7 +193,9 @@ def _stack(rng: np.random.Generator, packer: Packer, host: Pose, others: list[Po
     return pose if packer.free(pose, others) else None
 
 
-def lay_dice(rng: np.random.Generator, packer: Packer, ours: int, foreign_sizes: list[float], reach: float) -> tuple[list[Pose], int]:
+def lay_dice(
+    rng: np.random.Generator, packer: Packer, ours: int, foreign_sizes: list[float], reach: float
+) -> tuple[list[Pose], int]:
     """Poses of our dice first, then of foreign ones; returns them and how many are ours."""
     cocked = int(rng.integers(1, 4)) if rng.random() < 0.35 else 0
     stacked = int(rng.integers(1, 3)) if rng.random() < 0.1 else 0
@@ -229,7 +231,9 @@ def draw_lens(rng: np.random.Generator, pixels_per_edge: float, width: int, heig
     right = np.cross(forward, up)
     right /= np.linalg.norm(right)
     down = np.cross(forward, right)
-    return Lens(np.stack([right, down, forward]), origin, target, -down, pixels_per_edge * (distance - 0.6), width, height, tilt)
+    return Lens(
+        np.stack([right, down, forward]), origin, target, -down, pixels_per_edge * (distance - 0.6), width, height, tilt
+    )
 
 
 def _tint(rng: np.random.Generator, spread: float) -> Floats:
@@ -242,7 +246,12 @@ def draw_lighting(rng: np.random.Generator, held_out: bool = False) -> Lighting:
     lamps = []
     kind = str(rng.choice(["room", "room", "window", "hard", "lamp"]))
     ambient = {"room": 0.5, "window": 0.25, "hard": 0.18, "lamp": 0.3}[kind] * rng.uniform(0.4, 1.8)
-    count = {"room": int(rng.integers(1, 4)), "window": int(rng.integers(1, 3)), "hard": 1, "lamp": int(rng.integers(1, 3))}[kind]
+    count = {
+        "room": int(rng.integers(1, 4)),
+        "window": int(rng.integers(1, 3)),
+        "hard": 1,
+        "lamp": int(rng.integers(1, 3)),
+    }[kind]
     common = _tint(rng, 0.09)
     for k in range(count):
         azimuth = rng.uniform(0, np.pi) + rng.choice([0, np.pi]) if not held_out else rng.uniform(0, 2 * np.pi)

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import cv2
 import numpy as np
@@ -26,7 +27,7 @@ class Table:
     """One surface."""
 
     name: str
-    picture: npt.NDArray[np.uint8]
+    picture: npt.NDArray[Any]
     """(h, w, 3) sRGB."""
     mm_per_pixel: float
 
@@ -41,16 +42,20 @@ def _wood(rng: np.random.Generator) -> Array:
     xx = np.broadcast_to(np.arange(n, dtype=np.float32), (n, n))
     bend = cv2.resize(rng.standard_normal((6, 4)).astype(np.float32), (n, n), interpolation=cv2.INTER_CUBIC)
     stretched = cv2.resize(rng.standard_normal((10, n // 2)).astype(np.float32), (n, n), interpolation=cv2.INTER_CUBIC)
-    rings = np.sin((xx / rng.uniform(6, 40) + bend * rng.uniform(1, 6) + stretched * 0.4)) * 0.5 + 0.5
-    fine = cv2.resize(rng.standard_normal((max(4, n // 40), n)).astype(np.float32), (n, n), interpolation=cv2.INTER_LINEAR)
-    base = np.array([(150, 100, 60), (100, 62, 38), (190, 150, 105), (70, 45, 32), (165, 78, 42), (205, 180, 145)][rng.integers(6)])
+    rings = np.sin(xx / rng.uniform(6, 40) + bend * rng.uniform(1, 6) + stretched * 0.4) * 0.5 + 0.5
+    fine = cv2.resize(
+        rng.standard_normal((max(4, n // 40), n)).astype(np.float32), (n, n), interpolation=cv2.INTER_LINEAR
+    )
+    base = np.array(
+        [(150, 100, 60), (100, 62, 38), (190, 150, 105), (70, 45, 32), (165, 78, 42), (205, 180, 145)][rng.integers(6)]
+    )
     dark = base * rng.uniform(0.5, 0.85)
-    out = _mix(rings**rng.uniform(0.7, 2) * 0.8 + 0.12 * fine + 0.1, dark, base)
+    out = _mix(rings ** rng.uniform(0.7, 2) * 0.8 + 0.12 * fine + 0.1, dark, base)
     if rng.random() < 0.5:  # planks
         width = int(rng.integers(80, 260))
         for x in range(int(rng.integers(width)), n, width):
-            out[:, x:x + width] *= rng.uniform(0.82, 1.15)
-            out[:, x:x + 2] *= 0.45
+            out[:, x : x + width] *= rng.uniform(0.82, 1.15)
+            out[:, x : x + 2] *= 0.45
     return out
 
 
@@ -61,7 +66,10 @@ def _cloth(rng: np.random.Generator) -> Array:
     period = rng.uniform(2.5, 9)
     weave = np.sin(xx * 2 * np.pi / period) * np.sin(yy * 2 * np.pi / period)
     amount = rng.uniform(0.02, 0.2)
-    out = colour * (1 + amount * weave + 0.06 * rng.standard_normal((n, n)) + 0.06 * soft_noise(rng, (n, n), 60))[..., None]
+    out = (
+        colour
+        * (1 + amount * weave + 0.06 * rng.standard_normal((n, n)) + 0.06 * soft_noise(rng, (n, n), 60))[..., None]
+    )
     if rng.random() < 0.35:  # woven pattern
         other = rng.uniform(15, 235, 3)
         step, width = int(rng.integers(20, 120)), rng.uniform(0.1, 0.6)
@@ -72,7 +80,9 @@ def _cloth(rng: np.random.Generator) -> Array:
 
 def _felt(rng: np.random.Generator) -> Array:
     n = SIDE
-    colour = np.array([(25, 95, 60), (20, 60, 120), (120, 25, 35), (35, 35, 40), (70, 75, 80), (90, 50, 110)][rng.integers(6)])
+    colour = np.array(
+        [(25, 95, 60), (20, 60, 120), (120, 25, 35), (35, 35, 40), (70, 75, 80), (90, 50, 110)][rng.integers(6)]
+    )
     noise = rng.standard_normal((n, n)).astype(np.float32)
     fuzz = cv2.GaussianBlur(noise, (0, 0), 1.0) * 2 + 0.5 * noise + soft_noise(rng, (n, n), 40) * 0.6
     return np.asarray(colour * (1 + rng.uniform(0.04, 0.14) * fuzz)[..., None], np.float32)
@@ -116,7 +126,9 @@ def _checker(rng: np.random.Generator) -> Array:
 def _plain(rng: np.random.Generator) -> Array:
     n = SIDE
     colour = rng.uniform(10, 245, 3) if rng.random() < 0.5 else np.full(3, rng.uniform(10, 250)) + rng.normal(0, 6, 3)
-    return np.asarray(colour * (1 + 0.03 * soft_noise(rng, (n, n), 90) + 0.015 * rng.standard_normal((n, n)))[..., None], np.float32)
+    return np.asarray(
+        colour * (1 + 0.03 * soft_noise(rng, (n, n), 90) + 0.015 * rng.standard_normal((n, n)))[..., None], np.float32
+    )
 
 
 def _print(rng: np.random.Generator) -> Array:
@@ -135,13 +147,29 @@ def _print(rng: np.random.Generator) -> Array:
         elif kind == 2:
             cv2.ellipse(out, (x, y), (size, size // 2 + 1), float(rng.uniform(0, 180)), 0, 360, colour, 2, cv2.LINE_AA)
         else:
-            cv2.line(out, (x, y), tuple(int(v) for v in rng.integers(0, SIDE, 2)), colour, int(rng.integers(1, 8)), cv2.LINE_AA)
+            cv2.line(
+                out,
+                (x, y),
+                tuple(int(v) for v in rng.integers(0, SIDE, 2)),
+                colour,
+                int(rng.integers(1, 8)),
+                cv2.LINE_AA,
+            )
     return out
 
 
 PAINTERS: dict[str, Callable[[np.random.Generator], Array]] = {
-    "wood": _wood, "wood2": _wood, "cloth": _cloth, "felt": _felt, "leather": _leather, "marble": _marble,
-    "speckle": _speckle, "checker": _checker, "plain": _plain, "plain2": _plain, "print": _print,
+    "wood": _wood,
+    "wood2": _wood,
+    "cloth": _cloth,
+    "felt": _felt,
+    "leather": _leather,
+    "marble": _marble,
+    "speckle": _speckle,
+    "checker": _checker,
+    "plain": _plain,
+    "plain2": _plain,
+    "print": _print,
 }
 
 
@@ -164,7 +192,7 @@ def _free_part(picture: np.ndarray, rng: np.random.Generator) -> np.ndarray | No
     if best is None or area < 0.06 * w * h:
         return None
     x, y, bw, bh = (int(v / scale) for v in best)
-    return picture[y:y + bh, x:x + bw]
+    return picture[y : y + bh, x : x + bw]
 
 
 def _photo_split(name: str) -> str:
@@ -226,7 +254,11 @@ def draw_table(rng: np.random.Generator, split: str) -> tuple[Table, Array]:
         table = _photograph(paths[rng.integers(len(paths))])
         if table is not None:
             tint = np.exp(rng.normal(0, 0.06, 3) + rng.normal(0, 0.15))
-            return Table(table.name, table.picture, table.mm_per_pixel * float(np.exp(rng.normal(0, 0.3)))), tint.astype(np.float32)
+            return Table(
+                table.name, table.picture, table.mm_per_pixel * float(np.exp(rng.normal(0, 0.3)))
+            ), tint.astype(np.float32)
     table = _painted(int(rng.integers(BANK)), split)
     tint = np.exp(rng.normal(0, 0.12, 3) + rng.normal(0, 0.2))
-    return Table(table.name, table.picture, table.mm_per_pixel * float(np.exp(rng.normal(0, 0.3)))), tint.astype(np.float32)
+    return Table(table.name, table.picture, table.mm_per_pixel * float(np.exp(rng.normal(0, 0.3)))), tint.astype(
+        np.float32
+    )

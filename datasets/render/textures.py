@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import cv2
 import numpy as np
@@ -21,7 +22,8 @@ from scorer.faces import Face
 
 from .shape import ATLAS_COLUMNS, ATLAS_ROWS
 
-Array = npt.NDArray[np.float32]
+Array = npt.NDArray[Any]
+"""float32 unless said otherwise."""
 TILE = 192
 FACES = tuple(Face)
 
@@ -86,16 +88,23 @@ def _place(ink: Array, face: Face, size: int) -> Array:
     """Scale an ink picture cut at the symbol's outline to its true size in the middle of a face of `size` pixels."""
     w, h = (round(v * size) for v in SYMBOL_SIZE[face])
     shrunk = cv2.resize(ink, (w, h), interpolation=cv2.INTER_AREA)
-    out = np.zeros((size, size) + shrunk.shape[2:], np.float32)
+    out = np.zeros((size, size, *shrunk.shape[2:]), np.float32)
     y, x = (size - h) // 2, (size - w) // 2
-    out[y:y + h, x:x + w] = shrunk
+    out[y : y + h, x : x + w] = shrunk
     return out
+
+
+def _read(path: Path) -> Array:
+    picture = cv2.imread(str(path), cv2.IMREAD_UNCHANGED)
+    if picture is None:
+        raise FileNotFoundError(f"expected a picture of a face at {path}, found none: check AUSGUCK_REFERENCE")
+    return np.asarray(picture)
 
 
 @lru_cache(maxsize=16)
 def cutout(face: Face, folder: Path, size: int = TILE) -> tuple[Array, Array]:
     """Ink coverage (size, size) and sRGB (size, size, 3) 0..255 of a photographed symbol."""
-    picture = cv2.imread(str(folder / "dice" / CUTOUTS[face]), cv2.IMREAD_UNCHANGED)
+    picture = _read(folder / "dice" / CUTOUTS[face])
     alpha = picture[..., 3].astype(np.float32) / 255
     rgb = picture[..., 2::-1].astype(np.float32)
     light = rgb.min(axis=2)  # ink of any colour has one dark channel, plastic has none
@@ -111,16 +120,16 @@ def cutout(face: Face, folder: Path, size: int = TILE) -> tuple[Array, Array]:
 @lru_cache(maxsize=16)
 def traced(face: Face, folder: Path, size: int = TILE) -> Array:
     """Ink coverage (size, size) of a traced photograph of a whole face."""
-    picture = cv2.imread(str(folder / "dice" / "posterised" / TRACED[face]), cv2.IMREAD_UNCHANGED)
+    picture = _read(folder / "dice" / "posterised" / TRACED[face])
     grey = picture[..., :3].astype(np.float32).min(axis=2)
     ink = (grey < (np.percentile(grey, 5) + np.percentile(grey, 60)) / 2).astype(np.uint8)
-    n, pieces, stats, centres = cv2.connectedComponentsWithStats(ink)
+    n, pieces, stats, _centres = cv2.connectedComponentsWithStats(ink)
     for k in range(1, n):  # what touches the picture's edge lies beyond the rounded outline
         x, y, w, h = stats[k, :4]
         if x <= 6 or y <= 6 or x + w >= ink.shape[1] - 6 or y + h >= ink.shape[0] - 6 or stats[k, 4] < 12:
             ink[pieces == k] = 0
     ys, xs = np.nonzero(ink)
-    cut = ink[ys.min():ys.max() + 1, xs.min():xs.max() + 1].astype(np.float32)
+    cut = ink[ys.min() : ys.max() + 1, xs.min() : xs.max() + 1].astype(np.float32)
     return _place(cut, face, size)
 
 
@@ -159,7 +168,7 @@ class PrintRun:
 def draw_run(rng: np.random.Generator, split: str, everything: bool = False) -> PrintRun:
     """Pick a print run of a split. `everything` lets `train` use all sources (for the final weights)."""
     folder, drawing = reference_folder(), our_drawing()
-    photo = {"train": ("cutout",), "test": ("traced",)}[split]
+    photo: tuple[str, ...] = {"train": ("cutout",), "test": ("traced",)}[split]
     if everything:
         photo = ("cutout", "traced")
     sources = [s for s in photo for _ in range(2) if folder is not None] + ["drawing"] * (2 if drawing else 0)
@@ -198,13 +207,19 @@ def set_look(rng: np.random.Generator, run: PrintRun) -> SetLook:
         body = to_linear(np.array([236, 226, 200]) + rng.uniform(-8, 8))  # yellowed
     inks = {}
     for face in FACES:
-        shade = np.array(INK_SHADES[face][fixed.integers(len(INK_SHADES[face]))], np.float32)
+        shade: Array = np.array(INK_SHADES[face][fixed.integers(len(INK_SHADES[face]))], np.float32)
         shade = shade * fixed.uniform(0.88, 1.12) + fixed.uniform(-7, 7, 3)
         inks[face] = to_linear(np.clip(shade, 16, 255))
     return SetLook(
-        run, body, inks, depth=float(fixed.uniform(0.012, 0.035)), wear=float(rng.beta(1, 4)),
-        rough=float(rng.uniform(0.18, 0.5)), warp=fixed.standard_normal((2, 5, 5)).astype(np.float32) * 2.2,
-        weight=float(fixed.uniform(-1.6, 1.8)), photo=float(fixed.uniform(0.2, 1.0)),
+        run,
+        body,
+        inks,
+        depth=float(fixed.uniform(0.012, 0.035)),
+        wear=float(rng.beta(1, 4)),
+        rough=float(rng.uniform(0.18, 0.5)),
+        warp=fixed.standard_normal((2, 5, 5)).astype(np.float32) * 2.2,
+        weight=float(fixed.uniform(-0.5, 1.8)),
+        photo=float(fixed.uniform(0.2, 1.0)),
     )
 
 
@@ -238,8 +253,10 @@ def face_maps(face: Face, look: SetLook, rng: np.random.Generator, size: int = T
         cover = traced(face, folder, size)
     if photo_rgb is None:
         cover = _warped(cover, look, rng)
-    edge = cv2.GaussianBlur(cover, (0, 0), 1.0) + 0.07 * soft_noise(rng, (size, size), 3) + 0.04 * look.weight
-    ink = np.clip((edge - 0.5) * 3 + 0.5, 0, 1).astype(np.float32)
+    hard = (cover > 0.5).astype(np.uint8)
+    signed = cv2.distanceTransform(hard, cv2.DIST_L2, 5) - cv2.distanceTransform(1 - hard, cv2.DIST_L2, 5)
+    signed = cv2.GaussianBlur(signed, (0, 0), 0.7) + look.weight * size / TILE + 0.45 * soft_noise(rng, (size, size), 3)
+    ink = np.clip(signed * 0.8 + 0.5, 0, 1).astype(np.float32)
     inside = cv2.distanceTransform((ink > 0.5).astype(np.uint8), cv2.DIST_L2, 3)
     floor = np.clip(inside / (0.028 * size), 0, 1).astype(np.float32)
     height = -look.depth * cv2.GaussianBlur(floor, (0, 0), 0.8)
@@ -259,8 +276,18 @@ def face_maps(face: Face, look: SetLook, rng: np.random.Generator, size: int = T
     return np.clip(albedo, 0.002, 0.97).astype(np.float32), height.astype(np.float32), rough.astype(np.float32)
 
 
-FOREIGN_BODIES = ((238, 236, 230), (238, 236, 230), (230, 220, 190), (190, 25, 30), (25, 60, 150), (30, 110, 50),
-                  (25, 25, 28), (235, 190, 40), (110, 50, 130), (240, 240, 240))
+FOREIGN_BODIES = (
+    (238, 236, 230),
+    (238, 236, 230),
+    (230, 220, 190),
+    (190, 25, 30),
+    (25, 60, 150),
+    (30, 110, 50),
+    (25, 25, 28),
+    (235, 190, 40),
+    (110, 50, 130),
+    (240, 240, 240),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,7 +315,12 @@ def _foreign_ink(kind: str, side: int, rng: np.random.Generator, size: int) -> A
     if kind == "pips":
         s, r = size * rng.uniform(0.22, 0.27), round(size * rng.uniform(0.075, 0.1))
         value = (1, 6, 2, 5, 3, 4)[side]
-        spots = {1: [(0, 0)], 2: [(-1, -1), (1, 1)], 3: [(-1, -1), (0, 0), (1, 1)], 4: [(-1, -1), (1, 1), (-1, 1), (1, -1)]}
+        spots = {
+            1: [(0, 0)],
+            2: [(-1, -1), (1, 1)],
+            3: [(-1, -1), (0, 0), (1, 1)],
+            4: [(-1, -1), (1, 1), (-1, 1), (1, -1)],
+        }
         spots[5], spots[6] = spots[4] + [(0, 0)], spots[4] + [(-1, 0), (1, 0)]
         for x, y in spots[value]:
             cv2.circle(mask, (round(c + x * s), round(c + y * s)), r, 255, -1, cv2.LINE_AA)
@@ -296,7 +328,9 @@ def _foreign_ink(kind: str, side: int, rng: np.random.Generator, size: int) -> A
         text = str(side + 1) if rng.random() < 0.6 else chr(65 + int(rng.integers(26)))
         scale, thick = size / 38, max(2, size // 14)
         (w, h), _ = cv2.getTextSize(text, cv2.FONT_HERSHEY_DUPLEX, scale, thick)
-        cv2.putText(mask, text, (round(c - w / 2), round(c + h / 2)), cv2.FONT_HERSHEY_DUPLEX, scale, 255, thick, cv2.LINE_AA)
+        cv2.putText(
+            mask, text, (round(c - w / 2), round(c + h / 2)), cv2.FONT_HERSHEY_DUPLEX, scale, 255, thick, cv2.LINE_AA
+        )
     elif kind == "shapes":
         points = int(rng.integers(3, 9))
         angles = np.linspace(0, 2 * np.pi, 2 * points, endpoint=False) + rng.uniform(0, 6)
@@ -324,7 +358,10 @@ class Atlas:
 
 def _assemble(tiles: list[tuple[Array, Array, Array]], faces: tuple[Face | None, ...]) -> Atlas:
     def join(k: int) -> Array:
-        rows = [np.concatenate([t[k] for t in tiles[r * ATLAS_COLUMNS:(r + 1) * ATLAS_COLUMNS]], 1) for r in range(ATLAS_ROWS)]
+        rows = [
+            np.concatenate([t[k] for t in tiles[r * ATLAS_COLUMNS : (r + 1) * ATLAS_COLUMNS]], 1)
+            for r in range(ATLAS_ROWS)
+        ]
         return np.ascontiguousarray(np.concatenate(rows, 0))
 
     return Atlas(join(0), join(1), join(2), faces)
@@ -350,6 +387,11 @@ def foreign_atlas(look: ForeignLook, rng: np.random.Generator, size: int = TILE)
         floor = cv2.GaussianBlur(ink, (0, 0), 2)
         body = to_linear(look.body) * (1 + 0.012 * soft_noise(rng, (size, size), 30))[..., None]
         albedo = body * (1 - ink[..., None]) + to_linear(look.ink) * ink[..., None]
-        tiles.append((np.clip(albedo, 0.002, 0.95).astype(np.float32), -0.03 * floor,
-                      np.full((size, size), rough_level, np.float32)))
+        tiles.append(
+            (
+                np.clip(albedo, 0.002, 0.95).astype(np.float32),
+                -0.03 * floor,
+                np.full((size, size), rough_level, np.float32),
+            )
+        )
     return _assemble(tiles, (None,) * 6)

@@ -44,7 +44,9 @@ def rounded(h: int, w: int, radius: float) -> Array:
     return np.clip(0.5 - d, 0, 1).astype(np.float32)
 
 
-def _write(rgb: Array, text: str, at: tuple[int, int], font: int, scale: float, colour: tuple[float, float, float], thick: int) -> None:
+def _write(
+    rgb: Array, text: str, at: tuple[int, int], font: int, scale: float, colour: tuple[float, float, float], thick: int
+) -> None:
     """`cv2.putText` for float pictures."""
     mask = np.zeros(rgb.shape[:2], np.uint8)
     cv2.putText(mask, text, at, font, scale, 255, thick, cv2.LINE_AA)
@@ -53,15 +55,48 @@ def _write(rgb: Array, text: str, at: tuple[int, int], font: int, scale: float, 
 
 
 REFERENCE_CARDS: dict[str, dict[str, str]] = {
-    "a": {"BarcoPirata_Cuatro": "ship_4", "BarcoPirata_Dos": "ship_2", "BarcoPirata_Tres": "ship_3", "Botin": "treasure_island",
-          "Calavera_Doble": "skull_2", "Calavera": "skull_1", "Diamante": "diamond", "Hechicera": "watchwoman",
-          "Moneda": "gold_coin", "MonoLoro": "animals", "Pirata": "pirate"},
-    "b": {"Back": "back", "ButinFourSwords": "ship_4", "ButinThreeSwords": "ship_3", "ButinTwoSwords": "ship_2",
-          "Circus": "animals", "Coin": "gold_coin", "Diamond": "diamond", "OneSkull": "skull_1", "Pirate": "pirate",
-          "PretresseOneSkull": "watchwoman", "Treasure": "treasure_island", "TwoSkull": "skull_2", "Rules": "unknown"},
-    "c": {"BARCO_2X": "ship_2", "BARCO_3X": "ship_3", "BARCO_4X": "ship_4", "BRUJA": "watchwoman", "CALAVERA": "skull_1",
-          "COFRE": "treasure_island", "DIAMANTE": "diamond", "DOBLE_CALAVERA": "skull_2", "MONO_LORO": "animals",
-          "ORO": "gold_coin", "PIRATA": "pirate", "ayuda": "unknown"},
+    "a": {
+        "BarcoPirata_Cuatro": "ship_4",
+        "BarcoPirata_Dos": "ship_2",
+        "BarcoPirata_Tres": "ship_3",
+        "Botin": "treasure_island",
+        "Calavera_Doble": "skull_2",
+        "Calavera": "skull_1",
+        "Diamante": "diamond",
+        "Hechicera": "watchwoman",
+        "Moneda": "gold_coin",
+        "MonoLoro": "animals",
+        "Pirata": "pirate",
+    },
+    "b": {
+        "Back": "back",
+        "ButinFourSwords": "ship_4",
+        "ButinThreeSwords": "ship_3",
+        "ButinTwoSwords": "ship_2",
+        "Circus": "animals",
+        "Coin": "gold_coin",
+        "Diamond": "diamond",
+        "OneSkull": "skull_1",
+        "Pirate": "pirate",
+        "PretresseOneSkull": "watchwoman",
+        "Treasure": "treasure_island",
+        "TwoSkull": "skull_2",
+        "Rules": "unknown",
+    },
+    "c": {
+        "BARCO_2X": "ship_2",
+        "BARCO_3X": "ship_3",
+        "BARCO_4X": "ship_4",
+        "BRUJA": "watchwoman",
+        "CALAVERA": "skull_1",
+        "COFRE": "treasure_island",
+        "DIAMANTE": "diamond",
+        "DOBLE_CALAVERA": "skull_2",
+        "MONO_LORO": "animals",
+        "ORO": "gold_coin",
+        "PIRATA": "pirate",
+        "ayuda": "unknown",
+    },
 }
 """Folder → file stem without its prefix → our name."""
 
@@ -170,8 +205,13 @@ def coin(rng: np.random.Generator) -> Sprite:
     metal = np.array([(190, 150, 90), (185, 185, 182), (150, 95, 60), (205, 170, 80)][rng.integers(4)], np.float32)
     shade = 1 + 0.25 * np.sin(np.arctan2(yy, xx) * 2 + rng.uniform(0, 6)) + 0.2 * soft_noise(rng, (n, n), 8) * (r < 36)
     shade = shade * np.where((r > 40) & (r < 43), 0.6, 1)
-    return Sprite("coin", np.clip(metal * shade[..., None] * rng.uniform(0.5, 1.1), 0, 255).astype(np.float32),
-                  np.clip(n / 2 - r, 0, 1).astype(np.float32), (rng.uniform(16, 28),) * 2, thick_mm=2)
+    return Sprite(
+        "coin",
+        np.clip(metal * shade[..., None] * rng.uniform(0.5, 1.1), 0, 255).astype(np.float32),
+        np.clip(n / 2 - r, 0, 1).astype(np.float32),
+        (rng.uniform(16, 28),) * 2,
+        thick_mm=2,
+    )
 
 
 def pencil(rng: np.random.Generator) -> Sprite:
@@ -183,8 +223,8 @@ def pencil(rng: np.random.Generator) -> Sprite:
     alpha = np.ones((h, w), np.float32)
     tip = np.arange(w)[None] - (w - 50)
     alpha[np.abs(np.arange(h)[:, None] - h / 2 + 0.5) > (h / 2) * (1 - np.maximum(tip, 0) / 50)] = 0
-    rgb[:, w - 50:w - 12] = np.array([222, 186, 140]) * (0.5 + 0.5 * across)[..., None]
-    rgb[:, w - 12:] = 40
+    rgb[:, w - 50 : w - 12] = np.array([222, 186, 140]) * (0.5 + 0.5 * across)[..., None]
+    rgb[:, w - 12 :] = 40
     if rng.random() < 0.5:
         rgb[:, :26] = rng.uniform(60, 230, 3) * (0.5 + 0.5 * across)[..., None]
     return Sprite("pencil", np.clip(rgb, 0, 255), alpha, (rng.uniform(110, 185), rng.uniform(7, 11)), thick_mm=7)
@@ -195,7 +235,9 @@ def phone(rng: np.random.Generator) -> Sprite:
     h, w = 300, 148
     rgb = np.full((h, w, 3), rng.uniform(8, 60), np.float32)
     if rng.random() < 0.3:
-        rgb[10:-10, 8:-8] = np.clip(rng.uniform(20, 240, 3) + 40 * np.dstack([soft_noise(rng, (h, w), 50)] * 3), 0, 255)[10:-10, 8:-8]
+        rgb[10:-10, 8:-8] = np.clip(
+            rng.uniform(20, 240, 3) + 40 * np.dstack([soft_noise(rng, (h, w), 50)] * 3), 0, 255
+        )[10:-10, 8:-8]
     return Sprite("phone", rgb, rounded(h, w, 20), (72, 148), thick_mm=8)
 
 
@@ -226,18 +268,30 @@ def paper(rng: np.random.Generator) -> Sprite:
             size = int(rng.integers(40, 80))
             mask = drawing(face, size, rng)
             x, y = int(rng.integers(5, w - size - 5)), int(rng.integers(5, h - size - 5))
-            patch = rgb[y:y + size, x:x + size]
+            patch = rgb[y : y + size, x : x + size]
             patch[:] = patch * (1 - mask[..., None]) + rng.uniform(10, 190, 3) * mask[..., None]
-    return Sprite("paper", np.clip(rgb, 0, 255), np.ones((h, w), np.float32), (rng.uniform(80, 210), rng.uniform(110, 297)), thick_mm=0.2)
+    return Sprite(
+        "paper",
+        np.clip(rgb, 0, 255),
+        np.ones((h, w), np.float32),
+        (rng.uniform(80, 210), rng.uniform(110, 297)),
+        thick_mm=0.2,
+    )
 
 
 def token(rng: np.random.Generator) -> Sprite:
-    """A small coloured piece: eraser, meeple base, sweet wrapper, white cube from above: what small bright things look like."""
+    """A small coloured piece: an eraser, a counter, a white cube from above."""
     n = 64
-    rgb = np.full((n, n, 3), 1, np.float32) * rng.uniform(20, 250, 3) if rng.random() < 0.6 else np.full((n, n, 3), rng.uniform(200, 250))
+    rgb = (
+        np.full((n, n, 3), 1, np.float32) * rng.uniform(20, 250, 3)
+        if rng.random() < 0.6
+        else np.full((n, n, 3), rng.uniform(200, 250))
+    )
     rgb = (rgb * (1 + 0.06 * soft_noise(rng, (n, n), 20))[..., None]).astype(np.float32)
     alpha = rounded(n, n, float(rng.uniform(2, 31)))
-    return Sprite("token", np.clip(rgb, 0, 255), alpha, (float(rng.uniform(8, 40)), float(rng.uniform(8, 30))), thick_mm=4)
+    return Sprite(
+        "token", np.clip(rgb, 0, 255), alpha, (float(rng.uniform(8, 40)), float(rng.uniform(8, 30))), thick_mm=4
+    )
 
 
 MAKERS = (playing_card, playing_card, coin, coin, pencil, phone, paper, paper, paper, token)

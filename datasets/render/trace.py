@@ -29,7 +29,9 @@ def _mitsuba() -> Any:
     try:
         import mitsuba
     except ImportError as error:
-        raise RuntimeError("expected Mitsuba 3 (pip install 'ausguck[datasets]'), found none: layers cannot be traced") from error
+        raise RuntimeError(
+            "expected Mitsuba 3 (pip install 'ausguck[datasets]'), found none: layers cannot be traced"
+        ) from error
     mitsuba.set_variant(VARIANT)
     mitsuba.set_log_level(mitsuba.LogLevel.Error)
     return mitsuba
@@ -46,7 +48,12 @@ def use_threads(count: int) -> None:
 def _texture(mi: Any, data: np.ndarray) -> dict[str, Any]:
     if data.ndim == 2:
         data = data[..., None]
-    return {"type": "bitmap", "bitmap": mi.Bitmap(np.ascontiguousarray(data, np.float32)), "raw": True, "wrap_mode": "clamp"}
+    return {
+        "type": "bitmap",
+        "bitmap": mi.Bitmap(np.ascontiguousarray(data, np.float32)),
+        "raw": True,
+        "wrap_mode": "clamp",
+    }
 
 
 def _merged(mesh: shape.Mesh, poses: list[scene.Pose]) -> shape.Mesh:
@@ -76,7 +83,9 @@ def _dice(mi: Any, ply: Path, atlases: list[textures.Atlas]) -> dict[str, Any]:
     return {"type": "ply", "filename": str(ply), "bsdf": bump}
 
 
-def _world(mi: Any, lens: scene.Lens, light: scene.Lighting, dice: dict[str, Any], seed: int, samples: int) -> dict[str, Any]:
+def _world(
+    mi: Any, lens: scene.Lens, light: scene.Lighting, dice: dict[str, Any], seed: int, samples: int
+) -> dict[str, Any]:
     look = mi.ScalarTransform4f.look_at
     world: dict[str, Any] = {
         "type": "scene",
@@ -86,8 +95,13 @@ def _world(mi: Any, lens: scene.Lens, light: scene.Lighting, dice: dict[str, Any
             "fov_axis": "x",
             "fov": float(2 * np.degrees(np.arctan(lens.width / 2 / lens.focal))),
             "to_world": look(origin=lens.origin.tolist(), target=lens.target.tolist(), up=lens.up.tolist()),
-            "film": {"type": "hdrfilm", "width": lens.width, "height": lens.height, "pixel_format": "rgb",
-                     "rfilter": {"type": "box"}},
+            "film": {
+                "type": "hdrfilm",
+                "width": lens.width,
+                "height": lens.height,
+                "pixel_format": "rgb",
+                "rfilter": {"type": "box"},
+            },
             "sampler": {"type": "independent", "sample_count": samples, "seed": seed},
         },
         "a_table": {
@@ -109,6 +123,16 @@ def _world(mi: Any, lens: scene.Lens, light: scene.Lighting, dice: dict[str, Any
     return world
 
 
+def _calmed(radiance: np.ndarray, albedo: np.ndarray, on_dice: np.ndarray) -> np.ndarray:
+    """Less grain on dice: the light on them is smoothed apart from their paint, which stays sharp."""
+    paint = np.clip(albedo, 0, 1) + 0.03
+    light = np.log(np.clip(radiance / paint, 1e-3, 50)).astype(np.float32)
+    light = np.where(on_dice[..., None], light, 0)
+    inner = cv2.erode(on_dice.astype(np.uint8), np.ones((5, 5), np.uint8))[..., None] > 0
+    calm = cv2.bilateralFilter(cv2.bilateralFilter(light, 7, 0.7, 1.5), 5, 0.35, 1.2)
+    return np.where(inner, np.exp(0.85 * calm + 0.15 * light) * paint, radiance).astype(np.float32)
+
+
 def _light_on_table(radiance: np.ndarray, cover: np.ndarray, table: np.ndarray) -> np.ndarray:
     """Light that falls on the table (h, w, 3), also guessed under the dice, mildly smoothed against sampling noise."""
     light = np.minimum(radiance / table, 20).astype(np.float32)
@@ -118,7 +142,9 @@ def _light_on_table(radiance: np.ndarray, cover: np.ndarray, table: np.ndarray) 
     smooth = cv2.bilateralFilter(np.ascontiguousarray(log), 5, 0.35, 1.5)
     weight = cv2.GaussianBlur(bare, (0, 0), 1.0)
     fixed = cv2.GaussianBlur(log * bare[..., None], (0, 0), 1.0) / np.maximum(weight, 1e-3)[..., None]
-    filled = np.where(bare[..., None] > 0, np.where((cv2.erode(bare, np.ones((5, 5))) > 0)[..., None], smooth, log), fixed)
+    filled = np.where(
+        bare[..., None] > 0, np.where((cv2.erode(bare, np.ones((5, 5))) > 0)[..., None], smooth, log), fixed
+    )
     hole = (weight < 0.05) & (bare == 0)
     for sigma in (4, 12, 40):
         weight = cv2.GaussianBlur(bare, (0, 0), sigma)
@@ -134,7 +160,9 @@ def trace_layer(seed: int, split: str, *, everything: bool = False, samples: int
     mi = _mitsuba()
     began = time.monotonic()
     rng = np.random.default_rng([seed, {"train": 11, "test": 22}[split]])
-    body = shape.BodyShape(edge_radius=float(rng.uniform(0.09, 0.14)), sphere_radius=float(0.653 + rng.uniform(-0.005, 0.02)))
+    body = shape.BodyShape(
+        edge_radius=float(rng.uniform(0.09, 0.14)), sphere_radius=float(0.653 + rng.uniform(-0.005, 0.02))
+    )
     mesh = shape.die_mesh(body)
     packer = scene.Packer.of(body, mesh)
     width = WIDTH
@@ -161,30 +189,53 @@ def trace_layer(seed: int, split: str, *, everything: bool = False, samples: int
     picture = np.array(mi.render(world, spp=samples, seed=seed % 2**31))
     which = mi.load_dict({"type": "aov", "aovs": "sh:shape_index,pr:prim_index,po:position"})
     met = np.array(mi.render(world, spp=1, seed=1, integrator=which))
-    mean = np.array(mi.render(world, spp=samples, seed=seed % 2**31, integrator=mi.load_dict({"type": "aov", "aovs": "sh:shape_index"})))
+    mean = np.array(
+        mi.render(
+            world,
+            spp=samples,
+            seed=seed % 2**31,
+            integrator=mi.load_dict({"type": "aov", "aovs": "sh:shape_index,al:albedo"}),
+        )
+    )
     on_dice = met[..., 4] > 1e-3
     crisp = np.where(on_dice, np.rint(met[..., 1]).astype(np.int64) // len(mesh.triangles) + 1, 0).astype(np.uint8)
     radiance = picture[..., :3]
     table, dice_number = float(np.median(met[~on_dice, 0])), float(np.median(met[on_dice, 0]))
     cover = np.clip((mean[..., 0] - table) / (dice_number - table), 0, 1).astype(np.float32)
+    radiance = _calmed(radiance, mean[..., 1:4], on_dice)
     lit = _light_on_table(radiance, cover, light.table)
     white = float(np.percentile(lit.mean(2), 80))
     lit = lit / white
     radiance = radiance / white
     painted = np.clip(radiance - (1 - cover)[..., None] * lit * light.table, 0, 8) * (cover > 0.004)[..., None]
     meta = _labels(lens, body, mesh, poses, atlases, mine, crisp)
-    assert np.isfinite(painted).all() and np.isfinite(lit).all()
+    assert np.isfinite(painted).all()
+    assert np.isfinite(lit).all()
     meta |= {
-        "seed": seed, "split": split, "print_run": run.name, "source": run.source, "samples": samples,
-        "tilt": lens.tilt, "pixels_per_edge": per_edge, "table": light.table.tolist(),
-        "homography": lens.homography.tolist(), "seconds": round(time.monotonic() - began, 2),
+        "seed": seed,
+        "split": split,
+        "print_run": run.name,
+        "source": run.source,
+        "samples": samples,
+        "tilt": lens.tilt,
+        "pixels_per_edge": per_edge,
+        "table": light.table.tolist(),
+        "homography": lens.homography.tolist(),
+        "seconds": round(time.monotonic() - began, 2),
         "session": f"{split}-{seed}",
     }
     return layers.Layer(meta, crisp, cover, painted.astype(np.float32), lit)
 
 
-def _labels(lens: scene.Lens, body: shape.BodyShape, mesh: shape.Mesh, poses: list[scene.Pose],
-            atlases: list[textures.Atlas], mine: int, crisp: np.ndarray) -> dict[str, Any]:
+def _labels(
+    lens: scene.Lens,
+    body: shape.BodyShape,
+    mesh: shape.Mesh,
+    poses: list[scene.Pose],
+    atlases: list[textures.Atlas],
+    mine: int,
+    crisp: np.ndarray,
+) -> dict[str, Any]:
     dice = []
     for k, (pose, atlas) in enumerate(zip(poses, atlases, strict=True)):
         outline = lens.project(pose.to_world(mesh.vertices))
@@ -195,18 +246,20 @@ def _labels(lens: scene.Lens, body: shape.BodyShape, mesh: shape.Mesh, poses: li
         face = atlas.faces[side]
         middle = lens.project(pose.position[None])[0]
         inside = outline.min(0).min() > 0 and (outline.max(0) < [lens.width, lens.height]).all()
-        dice.append({
-            "id": k + 1,
-            "face": face.value if face is not None else "foreign_die",
-            "ours": k < mine,
-            "tilt": round(tilt, 2),
-            "how": pose.how,
-            "cocked": bool(tilt > 6),
-            "box": [int(xs.min()), int(ys.min()), int(xs.max()) + 1, int(ys.max()) + 1] if len(xs) else None,
-            "visible": round(min(len(xs) / full, 1.0), 4),
-            "whole": bool(inside),
-            "middle": [round(float(v), 2) for v in middle],
-            "ground": [round(float(v), 3) for v in pose.position],
-            "size": pose.size,
-        })
+        dice.append(
+            {
+                "id": k + 1,
+                "face": face.value if face is not None else "foreign_die",
+                "ours": k < mine,
+                "tilt": round(tilt, 2),
+                "how": pose.how,
+                "cocked": bool(tilt > 6),
+                "box": [int(xs.min()), int(ys.min()), int(xs.max()) + 1, int(ys.max()) + 1] if len(xs) else None,
+                "visible": round(min(len(xs) / full, 1.0), 4),
+                "whole": bool(inside),
+                "middle": [round(float(v), 2) for v in middle],
+                "ground": [round(float(v), 3) for v in pose.position],
+                "size": pose.size,
+            }
+        )
     return {"dice": dice, "width": lens.width, "height": lens.height}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from functools import lru_cache
 from multiprocessing import get_context
 from pathlib import Path
@@ -37,8 +36,10 @@ def yolo_lines(composite: Composite) -> list[str]:
     things = [(CLASSES.index(die.face), die.box) for die in composite.dice]
     things += [(CLASSES.index("card"), card.box) for card in composite.cards if card.visible > 0.3]
     things += [(CLASSES.index("hand"), box) for box in composite.hands]
-    return [f"{number} {(x0 + x1) / 2 / w:.6f} {(y0 + y1) / 2 / h:.6f} {(x1 - x0) / w:.6f} {(y1 - y0) / h:.6f}"
-            for number, (x0, y0, x1, y1) in things]
+    return [
+        f"{number} {(x0 + x1) / 2 / w:.6f} {(y0 + y1) / 2 / h:.6f} {(x1 - x0) / w:.6f} {(y1 - y0) / h:.6f}"
+        for number, (x0, y0, x1, y1) in things
+    ]
 
 
 def _picture(job: tuple[int, int, str, str, str, tuple[tuple[int, int], ...]]) -> str:
@@ -57,8 +58,16 @@ def _picture(job: tuple[int, int, str, str, str, tuple[tuple[int, int], ...]]) -
     return name
 
 
-def write_pictures(out: Path, layers: Path, *, count: int, seed: int, split: str, processes: int = 0,
-                   sizes: tuple[tuple[int, int], ...] = SMALL) -> None:
+def write_pictures(
+    out: Path,
+    layers: Path,
+    *,
+    count: int,
+    seed: int,
+    split: str,
+    processes: int = 0,
+    sizes: tuple[tuple[int, int], ...] = SMALL,
+) -> None:
     """Write `count` labelled pictures of a split, Ultralytics layout, with a record each and a manifest."""
     for kind in ("images", "labels", "records"):
         (out / kind / FOLDER[split]).mkdir(parents=True, exist_ok=True)
@@ -82,7 +91,9 @@ def write_manifest(out: Path) -> None:
     for kind in ("sessions", "print_runs", "tables"):
         both = found["train"][kind] & found["test"][kind]
         if both:
-            raise ValueError(f"expected {kind} on one side of the split only, found on both: {', '.join(sorted(both)[:5])}")
+            raise ValueError(
+                f"expected {kind} on one side of the split only, found on both: {', '.join(sorted(both)[:5])}"
+            )
     manifest = {split: {kind: sorted(ids) for kind, ids in side.items()} for split, side in found.items()}
     (out / "manifest.json").write_text(json.dumps(manifest, indent=1))
 
@@ -103,7 +114,9 @@ def _shard(job: tuple[int, int, str, str, str, int]) -> str:
     return path.name
 
 
-def write_crops(out: Path, layers: Path, *, count: int, seed: int, split: str, processes: int = 0, shard: int = SHARD) -> None:
+def write_crops(
+    out: Path, layers: Path, *, count: int, seed: int, split: str, processes: int = 0, shard: int = SHARD
+) -> None:
     """Write about `count` crops of a split in shards."""
     (out / FOLDER[split]).mkdir(parents=True, exist_ok=True)
     shards = max(1, -(-count // shard))
@@ -118,7 +131,8 @@ def run(work, jobs, processes: int, what: str) -> None:  # type: ignore[no-untyp
         for _ in progress(map(work, jobs), len(jobs), what):
             pass
         return
-    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
-        futures = [pool.submit(work, job) for job in jobs]
-        for future in progress(as_completed(futures), len(futures), what):
-            future.result()
+    if not jobs:
+        return
+    with get_context("spawn").Pool(min(processes, len(jobs))) as pool:
+        for _ in progress(pool.imap_unordered(work, jobs), len(jobs), what):
+            pass
