@@ -23,45 +23,55 @@ FACE_AXES: tuple[tuple[int, int], ...] = ((2, 1), (2, -1), (0, 1), (0, -1), (1, 
 
 def distance(p: Floats) -> Floats:
     """Signed distance (a lower bound outside) of points (n, 3) from the body, (n,)."""
-    q = np.abs(p) - np.float32(0.5 - EDGE_RADIUS)
-    outside = np.sqrt((np.maximum(q, 0) ** 2).sum(1))
-    cube = outside + np.minimum(q.max(1), 0) - EDGE_RADIUS
-    ball = np.sqrt((p * p).sum(1)) - np.float32(SPHERE_RADIUS)
+    return _distance(p[:, 0], p[:, 1], p[:, 2])
+
+
+def _distance(x: Floats, y: Floats, z: Floats) -> Floats:
+    """`distance` of points given by their coordinates: several times faster than sums over an axis of three."""
+    inner = np.float32(0.5 - EDGE_RADIUS)
+    qx, qy, qz = np.abs(x) - inner, np.abs(y) - inner, np.abs(z) - inner
+    inside = np.minimum(np.maximum(np.maximum(qx, qy), qz), 0)
+    ox, oy, oz = np.maximum(qx, 0), np.maximum(qy, 0), np.maximum(qz, 0)
+    cube = np.sqrt(ox * ox + oy * oy + oz * oz) + inside - np.float32(EDGE_RADIUS)
+    ball = np.sqrt(x * x + y * y + z * z) - np.float32(SPHERE_RADIUS)
     h = np.maximum(BLEND - np.abs(cube - ball), 0) / np.float32(BLEND)
-    return np.maximum(cube, ball) + h * h * np.float32(BLEND / 4)
+    return np.asarray(np.maximum(cube, ball) + h * h * np.float32(BLEND / 4))
 
 
 def normal(p: Floats) -> Floats:
     """Outward unit normals (n, 3) at surface points (n, 3)."""
     q = np.maximum(np.abs(p) - np.float32(0.5 - EDGE_RADIUS), 0)
-    length = np.sqrt((q * q).sum(1))
+    length = np.sqrt(np.einsum("ij,ij->i", q, q))
     cube = q / np.maximum(length, 1e-6)[:, None] * np.sign(p)
-    radius = np.sqrt((p * p).sum(1))
+    radius = np.sqrt(np.einsum("ij,ij->i", p, p))
     ball = p / radius[:, None]
     # The blend's weights: all sphere where the sphere cuts, all cube where the cube does.
     gap = (radius - SPHERE_RADIUS) - (length - EDGE_RADIUS)
     weight = np.clip(0.5 + gap / np.float32(2 * BLEND), 0, 1)[:, None]
     n = cube * (1 - weight) + ball * weight
-    return n / np.maximum(np.linalg.norm(n, axis=1, keepdims=True), 1e-9)
+    return np.asarray(n / np.maximum(np.sqrt(np.einsum("ij,ij->i", n, n)), 1e-9)[:, None])
 
 
 def march(origin: Floats, direction: Floats, steps: int = 22) -> tuple[Floats, npt.NDArray[np.bool_]]:
     """March unit rays (n, 3) from origins (n, 3), all in the die's own frame; returns hit points and a hit mask."""
-    b = (origin * direction).sum(1)
-    root = b * b - (origin * origin).sum(1) + np.float32(BOUND * BOUND)
+    b = np.einsum("ij,ij->i", origin, direction)
+    root = b * b - np.einsum("ij,ij->i", origin, origin) + np.float32(BOUND * BOUND)
     index = np.flatnonzero(root > 0)
     entry = -b[index] - np.sqrt(root[index])
-    p, d = origin[index] + direction[index] * entry[:, None], direction[index]
+    dx, dy, dz = (np.ascontiguousarray(direction[index, i]) for i in range(3))
+    x, y, z = (origin[index, i] + d * entry for i, d in enumerate((dx, dy, dz)))
     hit = np.zeros(len(origin), bool)
-    points = np.zeros_like(origin)
+    points = np.zeros_like(origin, dtype=np.float32)
     for _ in range(steps):
-        step = distance(p)
+        step = _distance(x, y, z)
         arrived = step < 2e-3
         if arrived.any():
-            hit[index[arrived]] = True
-            points[index[arrived]] = p[arrived]
-        going = ~arrived & ((p * d).sum(1) < BOUND)
-        index, d, p = index[going], d[going], p[going] + d[going] * step[going, None]
+            there = index[arrived]
+            hit[there] = True
+            points[there, 0], points[there, 1], points[there, 2] = x[arrived], y[arrived], z[arrived]
+        going = ~arrived & (x * dx + y * dy + z * dz < BOUND)
+        index, step, dx, dy, dz = index[going], step[going], dx[going], dy[going], dz[going]
+        x, y, z = x[going] + dx * step, y[going] + dy * step, z[going] + dz * step
         if not len(index):
             break
     return points, hit

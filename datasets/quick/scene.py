@@ -53,7 +53,7 @@ class Camera:
         """Unit directions (n, 3) in the world through pixels."""
         local = np.stack([(x - self.size[0] / 2) / self.focal, (y - self.size[1] / 2) / self.focal, np.ones_like(x)], 1)
         world = local.astype(np.float32) @ self.rotation
-        return world / np.linalg.norm(world, axis=1, keepdims=True)
+        return np.asarray(world / np.sqrt(np.einsum("ij,ij->i", world, world))[:, None])
 
     def ground(self, x: Floats, y: Floats) -> Floats:
         """Where on the table (n, 3) mm pixels look."""
@@ -177,7 +177,7 @@ class DieLabel:
 def _falloff(lamp: Lamp, points: Floats) -> tuple[Floats, Floats]:
     """Unit directions to the lamp and its strength at points, 1 straight below the lamp on the table."""
     to = lamp.position - points
-    d2 = (to * to).sum(1, keepdims=True)
+    d2 = np.einsum("ij,ij->i", to, to)[:, None]
     return to / np.sqrt(d2), np.float32(lamp.position[2] ** 2) / d2[:, 0]
 
 
@@ -267,37 +267,38 @@ def _shade(
     bent = normals.copy()
     bent[rows, first] -= slope[:, 0] * sign
     bent[rows, second] += slope[:, 1]
-    bent /= np.linalg.norm(bent, axis=1, keepdims=True)
+    bent /= np.sqrt(np.einsum("ij,ij->i", bent, bent))[:, None]
     n = bent @ die.rotation.T
     world = die.position + (points @ die.rotation.T) * np.float32(die.edge)
     upness = 0.5 + 0.5 * n[:, 2:3]
     open_sky = np.ones(len(points), np.float32)
     for other in others:
         to = other.position - world
-        d = np.linalg.norm(to, axis=1)
-        facing = np.maximum((n * to).sum(1) / d, 0)
+        d = np.sqrt(np.einsum("ij,ij->i", to, to))
+        facing = np.maximum(np.einsum("ij,ij->i", n, to) / d, 0)
         open_sky *= 1 - 0.55 * facing * np.clip((other.edge * 0.6 / d) ** 2, 0, 1)
     near = np.clip(world[:, 2] / die.edge, 0.15, 1)[:, None] ** 0.5
     light = (lighting.sky * upness * near + lighting.bounce * (1 - upness)) * open_sky[:, None]
-    mirror = 2 * (n * view).sum(1, keepdims=True) * n - view
+    along_view = np.einsum("ij,ij->i", n, view)
+    mirror = 2 * along_view[:, None] * n - view
     shine = np.zeros_like(light)
-    fresnel = 0.04 + 0.5 * np.clip(1 - (n * view).sum(1), 0, 1) ** 5
+    fresnel = 0.04 + 0.5 * np.clip(1 - along_view, 0, 1) ** 5
     shine += (fresnel * np.clip(mirror[:, 2] * 0.5 + 0.5, 0, 1))[:, None] * lighting.sky * 0.8
     for lamp in lighting.lamps:
         direction, strength = _falloff(lamp, world)
         reach = np.ones(len(points), np.float32)
         for other in others:
             to = other.position - world
-            along = (to * direction).sum(1)
-            miss = np.sqrt(np.maximum((to * to).sum(1) - along * along, 0))
+            along = np.einsum("ij,ij->i", to, direction)
+            miss = np.sqrt(np.maximum(np.einsum("ij,ij->i", to, to) - along * along, 0))
             soft = other.edge * 0.12 + lamp.radius * 0.05
             blocked = np.clip((other.edge * 0.58 + soft - miss) / (2 * soft), 0, 1) * (along > 0)
             reach *= 1 - blocked
-        lit = np.maximum((n * direction).sum(1), 0) * strength * reach
+        lit = np.maximum(np.einsum("ij,ij->i", n, direction), 0) * strength * reach
         light += lit[:, None] * lamp.colour
         spread = np.float32(lamp.radius / max(float(lamp.position[2]), 1.0))
         power = 18 / (0.02 + spread + (1 - gloss) * 0.25) ** 1.3
-        glint = np.clip((mirror * direction).sum(1), 0, 1) ** power
+        glint = np.clip(np.einsum("ij,ij->i", mirror, direction), 0, 1) ** power
         shine += (glint * gloss * 0.9 * reach * strength * (n[:, 2] > -0.2))[:, None] * lamp.colour
     return albedo * light + shine
 
@@ -397,8 +398,8 @@ _TO_LINEAR = np.where(_BYTES < 0.04045, _BYTES / 12.92, ((_BYTES + 0.055) / 1.05
 
 def to_srgb(linear: Floats) -> npt.NDArray[np.uint8]:
     """Linear RGB float → (h, w, 3) uint8 BGR, sRGB curve."""
-    x = cv2.sqrt(np.ascontiguousarray(np.clip(linear, 0, 1)))
-    return np.ascontiguousarray(_TO_SRGB[(x * np.float32(_STEPS)).astype(np.uint16)][..., ::-1])
+    x = cv2.sqrt(np.clip(linear, 0, 1).astype(np.float32, copy=False))
+    return np.asarray(cv2.cvtColor(_TO_SRGB[cv2.multiply(x, float(_STEPS)).astype(np.uint16)], cv2.COLOR_RGB2BGR))
 
 
 def to_linear(srgb: npt.NDArray[np.uint8]) -> Floats:
