@@ -52,6 +52,11 @@ class NewGame:
     reached_by: int | None = None
     """Seat of whoever started the last round on paper."""
 
+    def __post_init__(self) -> None:
+        # As JSON would bring them back, so that a game equals its replay from a store.
+        rules = tuple((name, _frozen(_plain(value))) for name, value in self.house_rules)
+        object.__setattr__(self, "house_rules", rules)
+
 
 @dataclass(frozen=True, slots=True)
 class DrawCard:

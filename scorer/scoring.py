@@ -241,7 +241,7 @@ def score_raid(
     faces = tuple(faces)
     verify_raid(card, faces, edition, on_card=on_card, rolls=rolls)
     notes: list[Note] = []
-    raid = _Raid(card, edition, faces, None if on_card is None else tuple(on_card), (players or 1) - 1, notes)
+    raid = _Raid(card, edition, faces, None if on_card is None else tuple(on_card), max(players or 1, 1) - 1, notes)
     raid.skulls = skulls_of(card, faces)
     raid.sabers = faces.count(Face.SABERS)
     if rolls:

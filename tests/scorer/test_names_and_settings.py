@@ -107,6 +107,7 @@ def test_an_operation_as_json() -> None:
     start = NewGame(("Anna", "Bo"), "bga", (("target", 5000), ("cards", frozenset({Card.PEACE}))))
     found = operation_to_json(start)
     assert found["house_rules"] == {"target": 5000, "cards": ["peace"]}
+    assert operation_from_json(found) == start
     assert operation_from_json({"kind": "new_game", "players": ["Anna", "Bo"]}) == NewGame(("Anna", "Bo"))
     assert operation_from_json({"kind": "roll", "faces": ["sword"] * 8, "extra": 1}) == Roll((Face.SABERS,) * 8)
 
