@@ -299,14 +299,16 @@ def draw(scene: Scene, noise: np.random.Generator, *, sigma: float = 2.0, band: 
             cv2.rectangle(image, (int(box[0]), int(box[1])), (int(box[2]), int(box[3])), colour, -1)
     if any(scene.camera):
         image = _shift(image, scene.camera)
+    if scene.shadow is None and not band:
+        lit = cv2.convertScaleAbs(image, alpha=scene.light) if scene.light != 1 else image
+        return _noisy(np.asarray(lit, dtype=np.uint8), noise, sigma)
     picture = image.astype(np.float32) * scene.light
     if scene.shadow is not None:
         across = np.arange(WIDTH, dtype=np.float32)
         picture *= (1 - 0.35 * np.exp(-(((across - scene.shadow) / 90) ** 2)))[None, :, None]
     if band:
         picture *= (1 + 0.06 * np.sin(np.arange(HEIGHT, dtype=np.float32) / 25 + band))[:, None, None]
-    picture += sigma * _grain(noise)
-    return np.clip(picture, 0, 255).astype(np.uint8)
+    return _noisy(np.clip(picture, 0, 255).astype(np.uint8), noise, sigma)
 
 
 def _table() -> Image:
@@ -318,13 +320,19 @@ def _table() -> Image:
 
 
 _TABLE = _table()
-_GRAIN = np.random.default_rng(5).normal(0, 1, (HEIGHT + 64, WIDTH + 64, 1)).astype(np.float32)
+_GRAIN: dict[float, tuple[Image, Image]] = {}
 
 
-def _grain(noise: np.random.Generator) -> np.ndarray:
-    """Noise by a random cut from a bigger field: as good for this purpose, and twenty times faster."""
+def _noisy(image: Image, noise: np.random.Generator, sigma: float) -> Image:
+    """Noise by a random cut from a bigger field: as good for this purpose, and many times faster."""
+    if sigma not in _GRAIN:
+        field_ = np.random.default_rng(5).normal(0, sigma, (HEIGHT + 64, WIDTH + 64, 1)).repeat(3, axis=2)
+        brighter, darker = (np.clip(np.rint(part), 0, 255).astype(np.uint8) for part in (field_, -field_))
+        _GRAIN[sigma] = brighter, darker
     dx, dy = noise.integers(0, 64, 2)
-    return _GRAIN[dy:dy + HEIGHT, dx:dx + WIDTH]
+    cut = (slice(dy, dy + HEIGHT), slice(dx, dx + WIDTH))
+    brighter, darker = (part[cut] for part in _GRAIN[sigma])
+    return np.asarray(cv2.subtract(cv2.add(image, brighter), darker), dtype=np.uint8)
 
 
 def _draw_die(image: Image, die: SceneDie) -> None:

@@ -130,8 +130,8 @@ class Stillness:
         if a is None or b is None:
             return 0.0
         # Noise is averaged away by the resize, light is divided out by the standardisation.
-        contrast = max(float(a.std()), float(b.std()), 6.0)
-        a, b = (a - a.mean()) / contrast, (b - b.mean()) / contrast
+        a = (a - a.mean()) / max(float(a.std()), 6.0)
+        b = (b - b.mean()) / max(float(b.std()), 6.0)
         return float(np.abs(cv2.blur(a - b, (3, 3))).mean())
 
     def _crop(self, image: npt.NDArray[np.uint8], box: Box) -> npt.NDArray[np.float32] | None:
@@ -173,7 +173,7 @@ class Settler:
         self._looks.append(reading)
         del self._looks[: -self._settings.window]
         if self._agreed():
-            return self._vote()
+            return self._vote(self._trailing(reading))
         if reading.t - self._since >= self._settings.patience and len(self._looks) >= 2:
             return self._vote()
         if reading.t - self._since >= 2 * self._settings.patience:
@@ -191,20 +191,20 @@ class Settler:
         s = self._settings
         for count, certainty in ((2, s.very_certain), (s.enough, s.certain)):
             recent = self._looks[-count:]
-            if len(recent) < count or recent[-1].t - self._first_like(recent[-1]) < s.span:
+            if len(recent) < count or recent[-1].t - self._trailing(recent[-1])[0].t < s.span:
                 continue
             if all(self._fine(look, certainty) for look in recent) and self._same_faces(recent):
                 return True
         return False
 
-    def _first_like(self, last: Reading) -> float:
-        """Time of the first of the trailing looks that show the same faces as `last`."""
-        t = last.t
+    def _trailing(self, last: Reading) -> list[Reading]:
+        """The looks up to `last` that show the same as it, without a break."""
+        same: list[Reading] = []
         for look in reversed(self._looks):
             if not self._same_faces([look, last]):
                 break
-            t = look.t
-        return t
+            same.insert(0, look)
+        return same
 
     def _fine(self, look: Reading, certainty: float) -> bool:
         hard = [p for p in look.problems if p not in _OVERRULED]
@@ -224,20 +224,29 @@ class Settler:
                 return False
         return True
 
-    def _vote(self) -> Settled:
-        """All looks of this rest vote, die by die, each with its certainty."""
+    def _vote(self, voters: Sequence[Reading] | None = None) -> Settled:
+        """Looks of this rest vote, die by die, each with its certainty; all of them unless `voters` are named."""
+        voters = self._looks if voters is None else voters
         last = self._looks[-1]
+        seen = self._votes(last, voters)
+        everything = self._votes(last, self._looks)
+        dice = tuple(self._elect(votes, every, len(voters)) for votes, every in zip(seen, everything, strict=True))
+        return self._judge(last, dice)
+
+    def _votes(self, last: Reading, voters: Sequence[Reading]) -> list[list[DieReading]]:
+        """What each die of `last` was in each of the looks that saw it; `last` itself first."""
         size = die_size([die.box for die in last.dice])
         seen: list[list[DieReading]] = [[die] for die in last.dice]
-        for look in self._looks[:-1]:
+        for look in voters:
+            if look is last:
+                continue
             pairs = pair_up([d.centre for d in last.dice], [d.centre for d in look.dice], self._settings.near * size)
             for i, j in pairs.items():
                 seen[i].append(look.dice[j])
-        dice = tuple(self._elect(votes, len(self._looks)) for votes in seen)
-        return self._judge(last, dice)
+        return seen
 
-    def _elect(self, votes: Sequence[DieReading], looks: int) -> DieReading:
-        """One die from its votes. A confident vote for another face makes it unsure, whatever the majority."""
+    def _elect(self, votes: Sequence[DieReading], every: Sequence[DieReading], looks: int) -> DieReading:
+        """One die from its votes. A confident vote for another face (among `every` one) makes it unsure."""
         weights: dict[Face, float] = defaultdict(float)
         for vote in votes:
             weights[vote.face] += vote.certainty
@@ -250,7 +259,7 @@ class Settler:
         problems = tuple(p for p in Problem
                          if p is not Problem.HAND and 2 * sum(p in vote.problems for vote in votes) > len(votes))
         # Frames of a still scene resemble each other: a doubt that most of them share does not go away by counting.
-        against = any(vote.face is not face and vote.certainty >= self._settings.certain for vote in votes)
+        against = any(vote.face is not face and vote.certainty >= self._settings.certain for vote in every)
         weak = against or certainty < self._settings.certain or 2 * len(votes) < looks
         if weak and Problem.UNSURE_FACE not in problems:
             problems += (Problem.UNSURE_FACE,)
