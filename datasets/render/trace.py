@@ -6,6 +6,8 @@ with the right contact shadows, cast shadows and glow of white dice.
 
 from __future__ import annotations
 
+import os
+import re
 import tempfile
 import time
 from pathlib import Path
@@ -21,8 +23,34 @@ DEPTH = 4
 WIDTH = 640
 MOST_DICE = 13
 """Sizes never change, so that the compiled kernel is used again."""
-VARIANT = "llvm_ad_rgb"
-"""Compiled for this processor: several times faster than `scalar_rgb` (needs LLVM 16 or newer where AVX-512 is)."""
+OLDEST_LLVM = 16
+"""Older ones cannot compile these kernels for processors with AVX-512."""
+
+
+def _variant() -> str:
+    """Kernels compiled for this processor where a recent LLVM is installed (several times faster), else plain code."""
+    if "DRJIT_LIBLLVM_PATH" in os.environ:
+        return "llvm_ad_rgb"
+    found = {}
+    for path in (*Path("/usr/lib").glob("*/libLLVM*.so*"), *Path("/usr/lib").glob("llvm-*/lib/libLLVM*.so*")):
+        number = re.search(r"(\d+)", path.name)
+        if number and int(number[1]) >= OLDEST_LLVM:
+            found[int(number[1])] = path
+    if not found:
+        return "scalar_rgb"
+    os.environ["DRJIT_LIBLLVM_PATH"] = str(found[max(found)])
+    return "llvm_ad_rgb"
+
+
+def _mended(radiance: np.ndarray) -> np.ndarray:
+    """Samples that the tracer lost (NaN) take the mean of their neighbours."""
+    lost = ~np.isfinite(radiance).all(2)
+    if not lost.any():
+        return radiance
+    known = np.where(lost[..., None], 0, radiance).astype(np.float32)
+    weight = cv2.blur((~lost).astype(np.float32), (5, 5))
+    mean = cv2.blur(known, (5, 5)) / np.maximum(weight, 1e-3)[..., None]
+    return np.where(lost[..., None], mean, radiance).astype(np.float32)
 
 
 def _mitsuba() -> Any:
@@ -32,7 +60,7 @@ def _mitsuba() -> Any:
         raise RuntimeError(
             "expected Mitsuba 3 (pip install 'ausguck[datasets]'), found none: layers cannot be traced"
         ) from error
-    mitsuba.set_variant(VARIANT)
+    mitsuba.set_variant(_variant())
     mitsuba.set_log_level(mitsuba.LogLevel.Error)
     return mitsuba
 
@@ -199,7 +227,7 @@ def trace_layer(seed: int, split: str, *, everything: bool = False, samples: int
     )
     on_dice = met[..., 4] > 1e-3
     crisp = np.where(on_dice, np.rint(met[..., 1]).astype(np.int64) // len(mesh.triangles) + 1, 0).astype(np.uint8)
-    radiance = picture[..., :3]
+    radiance = _mended(picture[..., :3])
     table, dice_number = float(np.median(met[~on_dice, 0])), float(np.median(met[on_dice, 0]))
     cover = np.clip((mean[..., 0] - table) / (dice_number - table), 0, 1).astype(np.float32)
     radiance = _calmed(radiance, mean[..., 1:4], on_dice)
