@@ -205,7 +205,7 @@ class Pad:
         """A raid entered as a result takes the place of one that runs: what was done in that one is undone first."""
         if self.raid is None:
             return ()
-        running = [entry for entry in self.done if entry.raid == self.raid_number]
+        running = [entry for entry in self.done[1:] if entry.raid == self.raid_number]
         only_raid = (ops.DrawCard, ops.CorrectCard, ops.Roll, ops.CorrectDie, ops.PlaceOnCard, ops.TakeOff)
         at_end = self.done[-len(running) :] == tuple(running) if running else False
         if not at_end or not all(isinstance(entry.operation, only_raid) for entry in running):

@@ -76,8 +76,8 @@ class Snapshot:
     """A state of the table."""
 
     version: int
-    history_version: int
-    """Changes when `raids` does."""
+    history: History = field(repr=False)
+    """The finished raids; its version changes when they do."""
     state: Mapping[str, Any]
     """What `GET /api/state` answers; do not change it."""
     json: str = field(repr=False)
@@ -123,7 +123,7 @@ class Snapshot:
         }
         text = dump(short)
         whole = f'{text[:-1]},"raids":{history.json}}}'
-        return cls(version, history.version, {**short, "raids": history.raids}, whole, text, pad, photos)
+        return cls(version, history, {**short, "raids": history.raids}, whole, text, pad, photos)
 
 
 def _status(pad: Pad | None, questions: Sequence[Mapping[str, Any]]) -> str:

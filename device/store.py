@@ -557,8 +557,11 @@ class Store:
             connection.execute("DELETE FROM evidence WHERE id=?", row)
 
     def probe(self) -> None:
-        """Write something small; raises `StoreFull` as long as the disk refuses."""
-        self.set_meta("probe", wall_clock())
+        """Write some pages and free them again; raises `StoreFull` as long as the disk refuses."""
+        with self._writing() as connection:
+            connection.execute("INSERT OR REPLACE INTO meta VALUES ('probe', ?)", ("x" * 4 * self.page_size,))
+        with self._writing() as connection:
+            connection.execute("DELETE FROM meta WHERE key='probe'")
 
     # -- the second copy -------------------------------------------------------------------------------------
 

@@ -106,13 +106,13 @@ class _Stream:
         table = self._own.table
         snapshot = table.snapshot
         yield b"retry: 1500\n\n" + _event("state", snapshot.version, _with_own_view(snapshot.json, can_act))
-        seen, history, said = snapshot.version, snapshot.history_version, time.monotonic()
+        seen, history, said = snapshot.version, snapshot.history.version, time.monotonic()
         while not table.is_closed and not self._gone():
             snapshot = table.wait(seen, SLICE)
             if snapshot.version != seen:
-                same = snapshot.history_version == history
+                same = snapshot.history.version == history
                 yield _event("state", snapshot.version, snapshot.short_json if same else snapshot.json)
-                seen, history, said = snapshot.version, snapshot.history_version, time.monotonic()
+                seen, history, said = snapshot.version, snapshot.history.version, time.monotonic()
             elif time.monotonic() - said >= PING:
                 yield _event("ping", seen, json.dumps({"version": seen}))
                 said = time.monotonic()
