@@ -264,13 +264,21 @@ def _hand(rng: np.random.Generator, size: tuple[int, int], px_mm: float) -> tupl
 class Compositor:
     """Draws composites from the layers of a folder. Cheap to make; banks of tables and cards load on first use."""
 
-    def __init__(self, folder: Path | str, split: str) -> None:
-        self.split = split
+    def __init__(self, folder: Path | str, split: str, *, eight: bool = False) -> None:
+        """`eight`: only layers of exactly eight dice, all ours, all flat."""
+        self.split, self.eight = split, eight
         self.paths = sorted(Path(folder).glob(f"{split}-*.npz"))
         if not self.paths:
             raise FileNotFoundError(
                 f"expected layers ({split}-*.npz) in {folder}, found none: trace some with `ausguck dataset layers`"
             )
+
+        if eight:
+            self.paths = [path for path in self.paths if _eight_flat(layers.load_meta(path))]
+            if not self.paths:
+                raise FileNotFoundError(
+                    f"expected a layer of eight flat dice in {folder}, found none: trace more layers"
+                )
 
     def draw(
         self,
@@ -283,10 +291,25 @@ class Compositor:
     ) -> Composite:
         """One composite of `size` (w, h). `plain`: eight flat dice's kind of picture, no hands, milder camera."""
         layer = layers.load(path or self.paths[rng.integers(len(self.paths))])
-        return compose(rng, layer, size=size, die_pixels=die_pixels, split=self.split, plain=plain)
+        return compose(rng, layer, size=size, die_pixels=die_pixels, split=self.split, plain=plain or self.eight)
 
 
-def _choose_place(rng: np.random.Generator, layer: layers.Layer, scale: float, size: tuple[int, int]) -> Matrix:
+def _eight_flat(meta: dict[str, Any]) -> bool:
+    dice = meta["dice"]
+    return len(dice) == 8 and all(d["ours"] and d["whole"] and d["how"] == "flat" and d["visible"] > 0.85 for d in dice)
+
+
+def _draw_pixels(rng: np.random.Generator, size: tuple[int, int]) -> float:
+    """Die edge in pixels: most 24 to 60, some 18 to 75; large pictures see 30 to 75 cm of the table."""
+    if max(size) > 900:
+        return float(np.clip(max(size) * EDGE_MM / rng.uniform(300, 750), 18, 95))
+    low, high = (18, 75) if rng.random() < 0.25 else (24, 60)
+    return float(np.exp(rng.uniform(np.log(low), np.log(high))))
+
+
+def _choose_place(
+    rng: np.random.Generator, layer: layers.Layer, scale: float, size: tuple[int, int], inside: bool
+) -> Matrix:
     """(2, 3): layer pixels → frame pixels. Nine times in ten all dice stay inside, where they fit."""
     whole = [d for d in layer.meta["dice"] if d["box"] and d["whole"]]
     angle = rng.uniform(0, 2 * np.pi)
@@ -296,7 +319,7 @@ def _choose_place(rng: np.random.Generator, layer: layers.Layer, scale: float, s
         centre = np.array(layer.size) / 2
         return np.column_stack([turn, np.array(size) / 2 - turn @ centre])
     spots = np.array([d["middle"] for d in whole]) @ turn.T
-    margin = layer.meta["pixels_per_edge"] * scale * (0.95 if rng.random() < 0.88 else -0.1)
+    margin = layer.meta["pixels_per_edge"] * scale * (0.95 if inside or rng.random() < 0.88 else -0.1)
     low, high = margin - spots.min(0), np.array(size) - margin - spots.max(0)
     shift = np.where(
         high > low, rng.uniform(0, 1, 2) * (high - low) + low, (low + high) / 2 + rng.normal(0, 0.1, 2) * np.array(size)
@@ -325,13 +348,9 @@ def compose(
 ) -> Composite:
     """One composite of `size` (w, h), dice about `die_pixels` wide (drawn if None)."""
     if die_pixels is None:
-        die_pixels = (
-            float(np.exp(rng.uniform(np.log(18), np.log(75))))
-            if rng.random() < 0.25
-            else float(np.exp(rng.uniform(np.log(24), np.log(60))))
-        )
+        die_pixels = _draw_pixels(rng, size)
     scale = die_pixels / layer.meta["pixels_per_edge"]
-    affine = _choose_place(rng, layer, scale, size)
+    affine = _choose_place(rng, layer, scale, size, plain)
     to_frame = np.vstack([affine, [0, 0, 1]]) @ np.array(layer.meta["homography"])
     px_mm = die_pixels / EDGE_MM
 

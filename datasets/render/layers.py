@@ -66,10 +66,7 @@ def load(path: Path) -> Layer:
         meta = json.loads(file["meta"].tobytes())
         cover8 = file["cover"]
         ids, packed = file["ids"], file["dice"]
-        # Few samples a pixel leave grain in the light, which a table would show: smoothed, edges of shadows kept.
-        grey = (
-            cv2.medianBlur(cv2.GaussianBlur(file["light"], (0, 0), 1.5), 5).astype(np.float32) / 255
-        ) ** 2 * LIGHT_SPAN
+        grey = (_calm(file["light"]) / 255) ** 2 * LIGHT_SPAN
         tint = file["tint"].astype(np.float32)
     dice = np.zeros((*ids.shape, 3), np.float32)
     on = cover8 > 0
@@ -77,3 +74,21 @@ def load(path: Path) -> Layer:
     dice[on] = values
     light = cv2.resize(tint, (ids.shape[1], ids.shape[0]), interpolation=cv2.INTER_LINEAR) * grey[..., None]
     return Layer(meta, ids, cover8.astype(np.float32) / 255, dice, light)
+
+
+def load_meta(path: Path) -> dict[str, Any]:
+    """Only the labels of a layer."""
+    with np.load(path) as file:
+        meta: dict[str, Any] = json.loads(file["meta"].tobytes())
+    return meta
+
+
+def _calm(light: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Take away the grain that few samples a pixel leave in the light; what stands out from it, shadows, stays."""
+    fine = cv2.medianBlur(cv2.GaussianBlur(light, (0, 0), 1.5), 5).astype(np.float32)
+    base = cv2.GaussianBlur(fine, (0, 0), 6)
+    off = fine - base
+    grain = float(np.median(np.abs(off))) * 1.5 + 0.3
+    keep: npt.NDArray[Any] = np.clip(np.abs(cv2.GaussianBlur(off, (0, 0), 2)) / grain - 0.8, 0, 1)
+    keep = cv2.GaussianBlur(keep, (0, 0), 1.5)
+    return np.asarray(base + off * keep)

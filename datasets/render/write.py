@@ -25,9 +25,9 @@ SMALL = ((416, 416), (512, 512), (640, 640), (640, 640))
 
 
 @lru_cache(maxsize=4)
-def _compositor(folder: str, split: str) -> Compositor:
+def _compositor(folder: str, split: str, eight: bool = False) -> Compositor:
     quiet_opencv()
-    return Compositor(folder, split)
+    return Compositor(folder, split, eight=eight)
 
 
 def yolo_lines(composite: Composite) -> list[str]:
@@ -42,8 +42,8 @@ def yolo_lines(composite: Composite) -> list[str]:
     ]
 
 
-def _picture(job: tuple[int, int, str, str, str, tuple[tuple[int, int], ...]]) -> str:
-    number, seed, layers, split, out, sizes = job
+def _picture(job: tuple[int, int, str, str, str, tuple[tuple[int, int], ...], bool]) -> str:
+    number, seed, layers, split, out, sizes, eight = job
     name, folder = f"{split}-{seed}-{number:06d}", FOLDER[split]
     root = Path(out)
     record = root / "records" / folder / f"{name}.json"
@@ -51,7 +51,7 @@ def _picture(job: tuple[int, int, str, str, str, tuple[tuple[int, int], ...]]) -
         return name
     rng = np.random.default_rng([seed, number, {"train": 1, "test": 2}[split]])
     size = sizes[rng.integers(len(sizes))]
-    composite = _compositor(layers, split).draw(rng, size)
+    composite = _compositor(layers, split, eight).draw(rng, size)
     cv2.imwrite(str(root / "images" / folder / f"{name}.jpg"), composite.image, [cv2.IMWRITE_JPEG_QUALITY, 95])
     (root / "labels" / folder / f"{name}.txt").write_text("\n".join(yolo_lines(composite)) + "\n")
     record.write_text(json.dumps(composite.record(f"{name}.jpg")))
@@ -67,11 +67,12 @@ def write_pictures(
     split: str,
     processes: int = 0,
     sizes: tuple[tuple[int, int], ...] = SMALL,
+    eight: bool = False,
 ) -> None:
     """Write `count` labelled pictures of a split, Ultralytics layout, with a record each and a manifest."""
     for kind in ("images", "labels", "records"):
         (out / kind / FOLDER[split]).mkdir(parents=True, exist_ok=True)
-    jobs = [(k, seed, str(layers), split, str(out), sizes) for k in range(count)]
+    jobs = [(k, seed, str(layers), split, str(out), sizes, eight) for k in range(count)]
     run(_picture, jobs, processes, f"pictures {split}")
     names = "\n".join(f"  {k}: {name}" for k, name in enumerate(CLASSES))
     (out / "data.yaml").write_text(f"path: {out.resolve()}\ntrain: images/train\nval: images/val\nnames:\n{names}\n")

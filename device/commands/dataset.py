@@ -32,6 +32,9 @@ def add_parser(subparsers: Any) -> None:
         default="small",
         help="small: 416 to 640 for training; all: 640×480 to 2304×1296",
     )
+    render.add_argument(
+        "--eight", action="store_true", help="only rolls of eight flat dice of ours, whole, without hands"
+    )
     crops = _part(parts, "crops", "write shards of die crops for the second look", _crops)
     crops.add_argument("out", type=Path, metavar="OUT")
     crops.add_argument("--layers", type=Path, metavar="DIR", required=True)
@@ -103,6 +106,7 @@ def _render(args: argparse.Namespace) -> int:
             split=args.split,
             processes=args.processes,
             sizes=write.SMALL if args.resolutions == "small" else write.SIZES,
+            eight=args.eight,
         )
 
     return _guarded(work)
