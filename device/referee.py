@@ -146,13 +146,22 @@ class _Asked:
 
 
 @dataclass(slots=True)
+class _Last:
+    """The last roll that the table took (or is asked about), as the eyes saw it."""
+
+    raid: int
+    rolls: int
+    faces: list[Face]
+
+
+@dataclass(slots=True)
 class _State:
     """What the referee remembers between events."""
 
     waiting: deque[Callable[[], None]] = field(default_factory=deque)
     asked: _Asked | None = None
     done: set[int] = field(default_factory=set)
-    last: Roll | None = None
+    last: _Last | None = None
     number_of: list[int] = field(default_factory=lambda: list(range(DICE)))
     """Die of the eyes → die of the table."""
     card: CardReading | None = None
@@ -229,13 +238,14 @@ class Referee:
     def _notice_corrections(self, now: RaidNow) -> None:
         """A face on the table that is not what the eyes saw was corrected by a person: the eyes go on from that."""
         last = self._s.last
-        if last is None or len(now.faces) != DICE or last.serial not in self._s.done:
-            return
-        for die, seen in enumerate(last.dice):
+        if last is None or (now.number, now.rolls) != (last.raid, last.rolls) or len(now.faces) != DICE:
+            return  # undone, or of another raid: the dice still lie as the eyes saw them
+        for die, seen in enumerate(last.faces):
             face = now.faces[self._s.number_of[die]]
-            if face is not seen.face and self._eyes is not None:
-                self._eyes.correct(die, face)
-        self._s.last = None
+            if face is not seen:
+                last.faces[die] = face
+                if self._eyes is not None:
+                    self._eyes.correct(die, face)
 
     # -- cards ----------------------------------------------------------------------------------------------------
 
@@ -457,7 +467,8 @@ class Referee:
             log.warning("a roll could not be entered: %s", error)
             return
         self._s.done.add(roll.serial)
-        self._s.last, self._s.card_left = roll, False
+        self._s.card_left = False
+        self._s.last = _Last(now.number, now.rolls + 1, list(roll.faces))
         self._lie(roll.dice)
 
     # -- questions ------------------------------------------------------------------------------------------------
@@ -474,7 +485,7 @@ class Referee:
         pending = RollOrder(tuple(faces), order.dice, order.details, order.pictures)
         group = f"roll-{roll.serial}"
         self._s.asked = _Asked(roll, group, now.rolls, now.number)
-        self._s.last = roll
+        self._s.last = _Last(now.number, now.rolls + 1, list(roll.faces))
         for die in unsure:
             self._submit(_face_question(roll.dice[die], places[die], pending, group))
 
@@ -509,7 +520,6 @@ class Referee:
         self._submit(Ask(kind="desync", code=code, args=args, sentence=sentence, group=f"roll-{roll.serial}",
                          choices=(Choice("yes", order=order), Choice("ignore"))))
         self._s.done.add(roll.serial)
-        self._s.last = roll
 
     def _ask_impossible(self, roll: Roll, order: RollOrder, refusal: NotAllowed) -> None:
         """The rules say that it cannot be. A sentence, and ways out."""
