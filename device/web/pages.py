@@ -51,7 +51,7 @@ def init_app(app: Flask) -> None:
     """Set up languages and compression for an application."""
     app.config.setdefault("BABEL_TRANSLATION_DIRECTORIES", "translations")
     Babel(app, default_locale="en", locale_selector=_language)
-    app.jinja_env.add_extension("jinja2.ext.i18n")
+    app.jinja_env.policies["json.dumps_kwargs"] = {"sort_keys": False}  # editions in their own order
     app.context_processor(_shared)
     app.after_request(_keep_pictures)
     app.after_request(_compress)

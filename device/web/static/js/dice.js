@@ -1,17 +1,17 @@
 // Dice and cards by hand: correct one die, tap in a roll, enter or correct a whole raid, choose the card, take a photo.
 
 import { h, icon } from "./dom.js";
-import { _, FACES, card, face, ngettext, percent } from "./texts.js";
+import { _, CARDS, FACES, card, face, ngettext, percent } from "./texts.js";
 import { send, table, upload } from "./link.js";
 import { cardGrid, cardPicture, facePicture } from "./pictures.js";
 import { note, openSheet, trying } from "./sheet.js";
 
-const deck = () => table.state.settings.cards || [];
+const deck = () => CARDS.filter((name) => (table.state.settings.cards || []).includes(name));
 
 /** Six faces to tap; the likeliest come first. */
-function palette(act, order = FACES, shares = {}) {
+function palette(act, order = FACES, shares = {}, now = null) {
   return h("ul.palette", {}, order.map((name) => h("li", {},
-    h("button", { type: "button", "data-act": act, "data-face": name, "data-command": true },
+    h("button", { type: "button", "data-act": act, "data-face": name, "data-command": true, disabled: name === now, "aria-pressed": name === now ? "true" : null },
       facePicture(name), h("span", {}, face(name)),
       shares[name] >= 0.01 && h("small", {}, percent(shares[name]))))));
 }
@@ -30,10 +30,9 @@ export function correctDie(index) {
   const act = die.on_card ? "take_off" : "place_on_card";
   const why = table.state.can[act];
   const sheet = openSheet(_("Die {n} is …", { n: index + 1 }), () => [
-    palette("face", likeliest(die), Object.fromEntries(die.alternatives || [])),
+    palette("face", [...likeliest(die), die.face], Object.fromEntries(die.alternatives || []), die.face),
     island && h("button.wide-button", { type: "button", "data-act": "chest", "data-command": true, disabled: !why.ok },
       icon("chest"), die.on_card ? _("Take it off the card") : _("Put it on Treasure Island")),
-    h("p.quiet", {}, _("Now it counts as {face}.", { face: face(die.face) })),
   ], {
     face: async ({ face: name }) => (await trying(() => send("correct_die", { die: index, face: name }))) && sheet.close(),
     chest: async () => (await trying(() => send(act, { dice: [index] }))) && sheet.close(),

@@ -94,7 +94,7 @@ export function tick(root) {
       element.dataset.all ||= Math.max(left, 1).toFixed(2);
       element.style.setProperty("--left", Math.min(1, left / Number(element.dataset.all)).toFixed(3));
     } else {
-      const text = left > 0 ? ` ${ngettext("Answers itself in {n} s.", "Answers itself in {n} s.", Math.ceil(left))}` : "";
+      const text = left > 0 ? ` ${_("Answers itself in {n} s.", { n: Math.ceil(left) })}` : "";
       if (element.textContent !== text) element.textContent = text;
     }
   }
@@ -113,7 +113,7 @@ export async function lookCloser(root, state) {
     const [x0, y0, x1, y1] = canvas.dataset.box.split(",").map((v) => (Number(v) * image.width) / size[0]);
     const side = Math.max(x1 - x0, y1 - y0) * 1.5;
     canvas.getContext("2d").drawImage(image, (x0 + x1 - side) / 2, (y0 + y1 - side) / 2, side, side, 0, 0, 96, 96);
-    canvas.classList.add("seen");
+    canvas.classList.add("shown");
   } catch {
     delete canvas.dataset.shown;
   }

@@ -32,7 +32,7 @@ function waiting(state, player) {
       h("button.card-button", { type: "button", "data-act": "card", "data-command": true, disabled: !state.can_act || !state.can.draw_card?.ok,
         "aria-label": _("Choose the card that was drawn") }, cardPicture(null)),
       h("div.worth", {}, h("p.big-words", {}, _("Draw a card")),
-        h("p.quiet", {}, state.reading ? _("The lookout sees card and dice by himself; or tap the card.") : _("Tap the card that was drawn.")))),
+        h("p.quiet", {}, ["running", "streaming"].includes(state.camera?.state) ? _("The lookout sees card and dice by himself; or tap the card.") : _("Tap the card that was drawn.")))),
     emptyTray(state, null));
 }
 
@@ -112,8 +112,9 @@ export function actionBar(state) {
   const can = state.can;
   const raid = state.raid;
   const value = raid?.worth_now ? points(raid.worth_now.total) : "";
+  const announced = state.status === "announced";
   return h("div.actions", { "data-key": "actions" },
-    raid
+    announced ? null : raid
       ? h("button.primary.end", { type: "button", "data-act": "end", "data-command": true, "data-key": "end", "aria-disabled": String(!can.end_raid?.ok) },
         h("span", {}, _("End raid")), value && h("b", {}, value))
       : h("button.primary.end", { type: "button", "data-act": "card", "data-command": true, "data-key": "draw", disabled: !can.draw_card?.ok },

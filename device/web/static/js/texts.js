@@ -37,6 +37,7 @@ export function when(text, options = { dateStyle: "medium", timeStyle: "short" }
 }
 
 export const FACES = ["coin", "diamond", "monkey", "parrot", "sabers", "skull"];
+export const CARDS = Object.keys(catalogue.cards);
 export const face = (name, n = 1) => (catalogue.faces[name] || [name, name])[n === 1 ? 0 : 1];
 export const card = (name) => (name ? catalogue.cards[name] || name : _("no card"));
 export const counted = (n, name) => `${number(n)} ${face(name, n)}`;
