@@ -48,10 +48,12 @@ class Server:
     """
 
     def __init__(self, app: Flask, *, host: str = "0.0.0.0", port: int = 8080, threads: int = THREADS) -> None:
+        # Our own socket: waitress would leave threads behind when the port is taken.
+        listening = _listen(host, port)
+        self.port: int = listening.getsockname()[1]
         self._server: Any = create_server(
             app,
-            host=host,
-            port=port,
+            sockets=[listening],
             threads=threads,
             outbuf_high_watermark=262_144,
             max_request_body_size=BODY_LIMIT,
@@ -64,7 +66,6 @@ class Server:
         )
         # Not a public keyword of waitress 3.0, but read for each accepted connection.
         self._server.adj.socket_options = SOCKET_OPTIONS
-        self.port: int = self._server.effective_port
         self._thread = threading.Thread(target=self._run, name="web", daemon=True)
         self._closing = False
 
@@ -87,6 +88,19 @@ class Server:
         with suppress(Exception):
             self._server.trigger.pull_trigger()
         self._thread.join(timeout=2)
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """A bound socket. Raises `OSError`."""
+    family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    listening = socket.socket(family, kind, protocol)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(address)
+    except OSError:
+        listening.close()
+        raise
+    return listening
 
 
 def wait_for_signal(on_stop: Callable[[], None]) -> None:
