@@ -56,6 +56,11 @@ class LatestFrame:
             frame, self._frame = self._frame, None
             return frame
 
+    @property
+    def is_waiting(self) -> bool:
+        """Is there a frame that nobody has taken yet?"""
+        return self._frame is not None
+
     def clear(self) -> None:
         """Forget what lies here."""
         with self._changed:
@@ -122,7 +127,7 @@ class CameraKeeper:
         self,
         open_camera: Callable[[], Camera],
         *,
-        patience: float = 8.0,
+        patience: float = 7.0,
         opening_patience: float = 20.0,
         look_again: float = 3.0,
         backoff: Backoff | None = None,

@@ -152,8 +152,8 @@ def test_every_pinned_package_has_a_wheel_for_the_pi() -> None:
     """Asks the package index whether a Pi with Debian 13 gets them all, with its own numpy kept."""
     platforms = [f"manylinux_2_{n}_aarch64" for n in (17, 24, 28, 31, 34)] + ["manylinux2014_aarch64"]
     command = [
-        sys.executable, "-m", "pip", "install", "--dry-run", "--quiet", "--only-binary=:all:", "--python-version", "3.13",
-        "--implementation", "cp", "--abi", "cp313", "--abi", "abi3", "--abi", "none",
+        sys.executable, "-m", "pip", "install", "--dry-run", "--quiet", "--only-binary=:all:",
+        "--python-version", "3.13", "--implementation", "cp", "--abi", "cp313", "--abi", "abi3", "--abi", "none",
         *(word for name in platforms for word in ("--platform", name)),
         "--target", "/nonexistent", "--requirement", str(DEPLOY / "requirements-pi.txt"), "numpy==2.2.4",
     ]  # fmt: skip
