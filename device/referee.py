@@ -170,6 +170,8 @@ class _State:
     card_asked: set[tuple[int, str]] = field(default_factory=set)
     cleared: bool = False
     """The table was last seen empty."""
+    other_card: tuple[int, CardReading] | None = None
+    """Frame and card: another one than the raid's, not asked about yet: the next raid may be about to begin."""
     card_left: bool = False
     """The card of this raid was taken away."""
     then: list[tuple[int, Face, Callable[[], None]]] = field(default_factory=list)
@@ -206,6 +208,9 @@ class Referee:
     def handle(self, event: Event, frame: Frame | None = None) -> None:
         """One event, with the frame that brought it. Raises nothing that the eyes would have to care about."""
         self._show(_shown(event, frame))
+        other = self._s.other_card
+        if other is not None and event.frame != other[0]:
+            self._later(self._ask_other_card)
         handler = _HANDLERS.get(event.kind)
         if handler is not None and self._desk.now().playing:
             handler(self, event, frame)
@@ -256,24 +261,24 @@ class Referee:
         self._s.card = card
         sure = SceneFlag.CARD_UNSURE not in event.flags
         if self._desk.now().card is None:
-            self._play_card(card, sure)  # it may be the very answer that everything waits for
+            self._play_card(card, sure, event.frame)  # it may be the very answer that everything waits for
         else:
-            self._later(lambda: self._play_card(card, sure))
+            self._later(lambda: self._play_card(card, sure, event.frame))
 
-    def _play_card(self, card: CardReading, sure: bool) -> None:
+    def _play_card(self, card: CardReading, sure: bool, frame: int) -> None:
         now = self._desk.now()
         if now.announced is not None and card.name != now.card:
             self._confirm_end()
             now = self._desk.now()
         known = _card(card.name)
         if sure and known is not None:
-            self._play_sure_card(known, now)
+            self._play_sure_card(card, known, now, frame)
         elif now.card is None:
             self._ask_card(card, now, "doubtful_card", "A card lies there that is not certain. Which one is it?")
         elif not sure and known is not now.card and now.phase in ("card", "rolling"):
             self._ask_card(card, now, "doubtful_card", "The card in view may be another one. Which one is it?")
 
-    def _play_sure_card(self, card: Card, now: RaidNow) -> None:
+    def _play_sure_card(self, seen: CardReading, card: Card, now: RaidNow, frame: int) -> None:
         if now.card is card or now.phase in ("bust", "over"):
             self._s.card_of[card] = now.number
             return
@@ -283,9 +288,17 @@ class Referee:
             return
         if now.faces and self._s.cleared:
             self._ask_ended(f"card-{card}", "A new card lies there, but the raid before was not ended. Is it over?",
-                            lambda: self._play_sure_card(card, self._desk.now()))
-            return
-        if (now.number, card) in self._s.card_asked:
+                            lambda: self._play_sure_card(seen, card, self._desk.now(), frame))
+        elif (now.number, card) not in self._s.card_asked:
+            # Not asked at once: if all eight dice were thrown with it, it is the next raid's.
+            self._s.other_card = frame, seen
+
+    def _ask_other_card(self) -> None:
+        """Another card lies there than the one that was entered. Asked once a raid."""
+        other, self._s.other_card = self._s.other_card, None
+        now = self._desk.now()
+        card = _card(other[1].name) if other is not None else None
+        if card is None or now.card is None or now.card is card or (now.number, card) in self._s.card_asked:
             return
         self._s.card_asked.add((now.number, card))
         self._submit(Ask(
@@ -346,7 +359,8 @@ class Referee:
             self._first(roll, now, picture)
         elif not roll.before:
             self._found_lying(roll, now, picture)
-        elif roll.all_eight and (self._s.card_left or self._locked(now) > self._spare_skull(now)):
+        elif roll.all_eight and (self._s.card_left or self._s.other_card or self._locked(now) > self._spare_skull(now)):
+            self._s.other_card = None
             self._ask_ended(f"roll-{roll.serial}", "All eight dice were rolled, but the raid before was not ended. "
                             "Has the next raid begun?", lambda: self._take(roll, picture))
         else:

@@ -154,6 +154,10 @@ class UnattendedDesk:
     def _ask(self, ask: Ask) -> None:
         about = (ask.kind, ask.die, ask.group)
         self.open = [known for known in self.open if (known.kind, known.die, known.group) != about]
+        if ask.code == "raid_not_ended":
+            # In a clip nobody can press the button: that the next raid begins is the only sign.
+            self._give(EndRaid(), doubtful=False)
+            return
         self.open.append(ask)
         self.tell({"event": "question", "kind": ask.kind, "code": ask.code, "note": ask.sentence, "die": ask.die,
                    "choices": [choice.value for choice in ask.choices]})
@@ -176,13 +180,13 @@ class UnattendedDesk:
             if order is not None:
                 self._give(order)
 
-    def _give(self, order: Order) -> None:
+    def _give(self, order: Order, *, doubtful: bool = True) -> None:
         try:
             self._do(order)
         except (ScorerError, NotAllowed) as error:
             self.tell({"event": "desync", "note": str(error)})
             return
-        self.doubtful = True
+        self.doubtful = self.doubtful or doubtful
         if isinstance(order, Roll) and self.rolls:
             self.tell({"event": "roll", "roll": len(self.rolls), "status": "doubtful", **self.rolls[-1]})
 

@@ -362,7 +362,7 @@ class RollTracker:
             doubts = (Doubt.SINGLE,)
         if between.unseen or not between.moved:
             doubts = (*doubts, Doubt.UNSEEN)
-        single = doubts[:1] == (Doubt.SINGLE,) and thrown < 2
+        single = doubts[:1] == (Doubt.SINGLE,)
         kind = EventKind.CHANGED if single else EventKind.DOUBTFUL if Doubt.SAME_FACES in doubts else EventKind.ROLL
         rolled = tuple(sorted(changed if single else pairs))
         self._number = 1 if len(rolled) == DICE else self._number + 1

@@ -13,7 +13,7 @@ from typing import Any
 import cv2
 import numpy as np
 
-from device.referee import Referee
+from device.referee import MOST_WAITING, Referee
 from device.unattended import UnattendedDesk
 from scorer.cards import Card
 from scorer.editions import EDITIONS, Edition
@@ -74,16 +74,25 @@ def replay(frames: Iterator[Frame], reader: Reads, show: Callable[[dict[str, Any
         for event in watcher.feed(frame):
             before = desk.number, len(desk.rolls)
             referee.handle(event)
-            if event.roll is not None and desk.open and not _asked_now(event, desk):
-                desk.give_in()
-                referee.tick()
+            if event.roll is not None and not _asked_now(event, desk):
+                _give_in(desk, referee)
             for line in (_event_line(event, desk, before, lines), *lines):
                 show({"frame": event.frame, "t": round(event.t, 3), **line})
             lines.clear()
+    _give_in(desk, referee)
     desk.finish()
     for line in lines:
         show({"frame": frame.number if frame else 0, "t": round(frame.t, 3) if frame else 0.0, **line})
     return desk
+
+
+def _give_in(desk: UnattendedDesk, referee: Referee) -> None:
+    """The game goes on and nobody answers: likeliest choices, until nothing waits any more."""
+    for _ in range(2 * MOST_WAITING):
+        if not desk.open:
+            return
+        desk.give_in()
+        referee.tick()
 
 
 def _asked_now(event: Event, desk: UnattendedDesk) -> bool:
@@ -98,12 +107,12 @@ def _event_line(event: Event, desk: UnattendedDesk, before: tuple[int, int],
     ended = next((one for one in told if one["event"] == "raid_ended"), None)
     rolls = ended["rolls"] if ended is not None and (desk.raid is None or not desk.rolls) else desk.rolls
     line["roll"] = len(rolls) or None
-    if event.kind is not EventKind.ROLL:
+    if event.roll is None:
         return line
     taken = ended is not None or (desk.number, len(desk.rolls)) != before
-    if taken and rolls:
-        line["rerolled"] = rolls[-1]["rerolled"]
-    elif not taken:
+    if taken and rolls and not any(one["event"] == "roll" for one in told):
+        line |= {"event": "roll", "rerolled": rolls[-1]["rerolled"]}
+    elif event.kind is EventKind.ROLL:
         line["event"] = "roll_ignored"
     return line
 

@@ -46,11 +46,12 @@ class Play:
         self.referee = Referee(TableDesk(table), eyes=self.eyes)
         self.faces: tuple[Face, ...] = ()
         self.on_card: tuple[int, ...] = ()
-        self.serial = 0
+        self.serial = self.frame_number = 0
         self.frame = Frame(np.zeros((60, 80, 3), np.uint8), 1.0, 7)
 
     def say(self, kind: EventKind, **parts: Any) -> None:
-        self.referee.handle(Event(kind, 7, 1.0, **parts), self.frame)
+        self.frame_number += 1
+        self.referee.handle(Event(kind, self.frame_number, self.frame_number / 15, **parts), self.frame)
 
     def card(self, name: str, *, sure: bool = True, alternatives: Sequence[tuple[str, float]] = ()) -> None:
         seen = CardReading(name, 0.99 if sure else 0.6, CORNERS, tuple(alternatives))
@@ -292,11 +293,25 @@ def test_a_third_roll_with_shipwreck_is_asked_about(slow: Play) -> None:
 def test_a_card_that_contradicts_is_asked_about_once(play: Play) -> None:
     play.table.submit(DrawCard(Card.GOLD_COIN))
     play.card("diamond")
+    play.say(EventKind.UNCHANGED)
     assert play.questions[0]["code"] == "card_differs"
     play.answer("gold_coin")
     play.card("diamond")
+    play.say(EventKind.UNCHANGED)
     assert not play.questions
     assert play.raid["card"] == "gold_coin"
+
+
+def test_another_card_and_eight_dice_are_the_next_raid(play: Play) -> None:
+    play.card("pirate")
+    play.roll(PLAIN)
+    play.card("diamond")
+    play.frame_number -= 1  # told in the same frame
+    play.roll(PLAIN)
+    assert play.questions[0]["code"] == "raid_not_ended"
+    play.answer("yes")
+    assert play.state["raids"][0]["card"] == "pirate"
+    assert play.raid["card"] == "diamond"
 
 
 def test_an_uncertain_card_is_asked_likeliest_first(play: Play) -> None:
