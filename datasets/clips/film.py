@@ -93,8 +93,8 @@ class Look:
 class Film:
     """Renders a stage.
 
-        for number, picture in Film(stage).frames():
-            ...
+    for number, picture in Film(stage).frames():
+        ...
     """
 
     def __init__(self, stage: Stage, look: Look | None = None) -> None:
@@ -158,7 +158,9 @@ class Film:
         dice = [self._die(middle, i) for i in range(9)]
         shown = [i for i in range(9) if end.shown[i] and start.shown[i]]
         under, over = [c for c in end.cards if c.z < 0.25], [c for c in end.cards if c.z >= 0.25]
-        picture = self._ground(camera, end.camera, tuple(under)) * self._light(camera, end.camera, [dice[i] for i in shown])
+        picture = self._ground(camera, end.camera, tuple(under)) * self._light(
+            camera, end.camera, [dice[i] for i in shown]
+        )
         for i in sorted(shown, key=lambda i: -float(np.linalg.norm(dice[i].position - camera.position))):
             self._lay_die(picture, camera, end.camera, i, shown, t, start, middle, end)
         self._lay_flats(picture, camera, over)
@@ -179,8 +181,13 @@ class Film:
         w, h = camera.size
         side = self.session.table.shape[0]
         to_mm = np.array([[TEXTURE_MM, 0, -side / 2 * TEXTURE_MM], [0, -TEXTURE_MM, side / 2 * TEXTURE_MM], [0, 0, 1]])
-        ground = cv2.warpPerspective(self.session.table, camera.homography() @ to_mm, (w, h), flags=cv2.INTER_LINEAR,
-                                     borderMode=cv2.BORDER_REFLECT)
+        ground = cv2.warpPerspective(
+            self.session.table,
+            camera.homography() @ to_mm,
+            (w, h),
+            flags=cv2.INTER_LINEAR,
+            borderMode=cv2.BORDER_REFLECT,
+        )
         for card in cards:
             laid = _laid(camera, card)
             if laid is None:
@@ -198,11 +205,25 @@ class Film:
             return self._lights[key]  # type: ignore[no-any-return]
         return self._lights.keep(key, irradiance(camera, dice, self.session.lighting, samples=5))  # type: ignore[no-any-return]
 
-    def _lay_die(self, picture: Floats, camera: Camera, shift: tuple[float, float, float], i: int, shown: list[int],
-                 t: float, start: State, middle: State, end: State) -> None:
-        travel = float(np.abs(camera.project(start.positions[i : i + 1]) - camera.project(end.positions[i : i + 1])).max())
+    def _lay_die(
+        self,
+        picture: Floats,
+        camera: Camera,
+        shift: tuple[float, float, float],
+        i: int,
+        shown: list[int],
+        t: float,
+        start: State,
+        middle: State,
+        end: State,
+    ) -> None:
+        travel = float(
+            np.abs(camera.project(start.positions[i : i + 1]) - camera.project(end.positions[i : i + 1])).max()
+        )
         turned = float(np.abs(start.rotations[i] - end.rotations[i]).max())
-        near = [j for j in shown if j != i and np.linalg.norm(end.positions[j] - end.positions[i]) < 3.2 * self.session.edge]
+        near = [
+            j for j in shown if j != i and np.linalg.norm(end.positions[j] - end.positions[i]) < 3.2 * self.session.edge
+        ]
         if travel < 0.05 and turned < 0.004:
             dice = [self._die(end, i), *(self._die(end, j) for j in near)]
             key = (shift, i, *(d.position.tobytes() + d.rotation.tobytes() for d in dice))
@@ -240,7 +261,12 @@ class Film:
             big = np.zeros((cover.shape[0] + 2 * pad, cover.shape[1] + 2 * pad), np.float32)
             big[pad:-pad, pad:-pad] = cover
             soft = cv2.GaussianBlur(big, (0, 0), 1.5 + flat.z * 0.35)
-            y0, x0, y1, x1 = max(y - pad, 0), max(x - pad, 0), min(y + cover.shape[0] + pad, h), min(x + cover.shape[1] + pad, w)
+            y0, x0, y1, x1 = (
+                max(y - pad, 0),
+                max(x - pad, 0),
+                min(y + cover.shape[0] + pad, h),
+                min(x + cover.shape[1] + pad, w),
+            )
             soft = soft[y0 - y + pad : y1 - y + pad, x0 - x + pad : x1 - x + pad]
             picture[y0:y1, x0:x1] *= (1 - 0.4 * soft)[..., None]
             part = picture[y : y + cover.shape[0], x : x + cover.shape[1]]
@@ -248,7 +274,7 @@ class Film:
 
     def _shadow(self, picture: Floats, camera: Camera, x: float) -> None:
         """Somebody stands between lamp and table."""
-        w, h = camera.size
+        w = camera.size[0]
         at = camera.project(np.array([[x, 0, 0]], np.float32))[0, 0]
         xs = np.arange(w, dtype=np.float32)
         dark = 1 - 0.38 * np.exp(-(((xs - at) / (w * 0.16)) ** 2))
@@ -280,19 +306,30 @@ def _same(a: State, b: State) -> bool:
 
 
 def _key(s: State) -> tuple[object, ...]:
-    return (s.positions.tobytes(), s.rotations.tobytes(), s.shown, s.cards, s.hand, s.light, s.camera, s.shadow, s.player)
+    return (
+        s.positions.tobytes(),
+        s.rotations.tobytes(),
+        s.shown,
+        s.cards,
+        s.hand,
+        s.light,
+        s.camera,
+        s.shadow,
+        s.player,
+    )
 
 
 class Recorder:
     """Writes H.264, which OpenCV everywhere reads and no OpenCV writes.
 
-        with Recorder(path, (960, 720), fps) as video:
-            video.write(picture)
+    with Recorder(path, (960, 720), fps) as video:
+        video.write(picture)
     """
 
     def __init__(self, path: Path, size: tuple[int, int], fps: float, *, crf: int = 25) -> None:
-        import av
         from fractions import Fraction
+
+        import av
 
         self._av = av
         self._part = path.with_suffix(".part.mp4")

@@ -1,7 +1,7 @@
 """A hand over the table: fingers, palm, arm and sleeve as a soft height field, shaded by the scene's lamps.
 
-A hand is a few dozen tapered capsules in space, posed between `OPEN`, `PINCH` and `FIST`. From above, the highest surface
-is what is seen, so a height a pixel is enough: normals, creases and shadows follow from it.
+A hand is a few dozen tapered capsules in space, posed between `OPEN`, `PINCH` and `FIST`. From above, the highest
+surface is what is seen, so a height a pixel is enough: normals, creases and shadows follow from it.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ OPEN, PINCH, FIST = 0.0, 1.0, 2.0
 
 _SHRINK = 2
 
-# Joints in mm, four a finger (knuckle to tip), fingers from index to little; the thumb is the fifth. The grip is 0, 0, 0;
-# x runs from the thumb's side to the little finger's, y where the fingers point.
+# Joints in mm, four a finger (knuckle to tip), fingers from index to little; the thumb is the fifth. The grip is
+# 0, 0, 0; x runs from the thumb's side to the little finger's, y where the fingers point.
 _JOINTS = np.array(
     [
         [  # open, a little spread, fingertips low
@@ -47,8 +47,10 @@ _JOINTS = np.array(
     ],
     np.float32,
 )
-_RADII = np.array([[10.5, 9.2, 8.2, 7.0]] * 3 + [[9.2, 7.8, 7.0, 6.0], [14.0, 11.5, 10.2, 8.5]][:1]
-                  + [[14.0, 11.5, 10.0, 8.5]], np.float32)
+_RADII = np.array(
+    [[10.5, 9.2, 8.2, 7.0]] * 3 + [[9.2, 7.8, 7.0, 6.0], [14.0, 11.5, 10.2, 8.5]][:1] + [[14.0, 11.5, 10.0, 8.5]],
+    np.float32,
+)
 _WRIST = np.array([0, -122, 36], np.float32)
 _ELBOW = np.array([10, -470, 70], np.float32)
 
@@ -82,11 +84,17 @@ class HandLook:
     @staticmethod
     def drawn(rng: np.random.Generator) -> HandLook:
         """Some player's."""
-        tones = np.array([(0.62, 0.38, 0.28), (0.55, 0.32, 0.22), (0.44, 0.24, 0.15), (0.26, 0.13, 0.08), (0.12, 0.06, 0.04)])
+        tones = np.array(
+            [(0.62, 0.38, 0.28), (0.55, 0.32, 0.22), (0.44, 0.24, 0.15), (0.26, 0.13, 0.08), (0.12, 0.06, 0.04)]
+        )
         skin = tones[int(rng.integers(len(tones)))] * rng.uniform(0.85, 1.12) * rng.uniform(0.95, 1.05, 3)
         sleeve = np.array([0.02, 0.02, 0.02]) + rng.uniform(0, 0.5) * rng.uniform(0.15, 1.0, 3)
-        return HandLook(skin.astype(np.float32), sleeve.astype(np.float32), float(rng.uniform(0.86, 1.06)),
-                        float(rng.uniform(0.08, 0.6)))
+        return HandLook(
+            skin.astype(np.float32),
+            sleeve.astype(np.float32),
+            float(rng.uniform(0.86, 1.06)),
+            float(rng.uniform(0.08, 0.6)),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +128,15 @@ def _limbs(hand: Hand, look: HandLook) -> list[_Limb]:
         heel = wrist + np.array([(i - 1.5) * 11, 14, 0], np.float32)
         limbs.append(_Limb(put(heel), put(joints[i, 0]), 19.0, 13.0, "skin"))
     limbs.append(_Limb(put(wrist + np.array([-10, 12, 0], np.float32)), put(joints[4, 0]), 19.0, 17.0, "skin"))
-    limbs.append(_Limb(put(joints[4, 1]), put((joints[0, 0] + joints[1, 0]) / 2 + np.array([0, -14, -4], np.float32)), 11.0, 11.0, "skin"))
+    limbs.append(
+        _Limb(
+            put(joints[4, 1]),
+            put((joints[0, 0] + joints[1, 0]) / 2 + np.array([0, -14, -4], np.float32)),
+            11.0,
+            11.0,
+            "skin",
+        )
+    )
     for finger, radii in zip(joints, _RADII, strict=True):
         for j in range(3):
             kind = "tip" if j == 2 else "skin"
@@ -170,7 +186,9 @@ def render_hand(
     cover = np.zeros_like(height)
     sleeve, nail = np.zeros_like(height), np.zeros_like(height)
     for limb, (pa, pb), (sa, sb) in zip(limbs, pixels, scale, strict=True):
-        _stamp(limb, (pa - low) / _SHRINK, (pb - low) / _SHRINK, sa / _SHRINK, sb / _SHRINK, height, cover, sleeve, nail)
+        _stamp(
+            limb, (pa - low) / _SHRINK, (pb - low) / _SHRINK, sa / _SHRINK, sb / _SHRINK, height, cover, sleeve, nail
+        )
     if cover.max() < 0.5:
         return None
     colour = _shade(height, cover, sleeve, nail, float(scale.mean()) / _SHRINK, hand, look, lighting)
@@ -181,8 +199,11 @@ def render_hand(
     cover = cv2.resize(cover, (int(size[0]) * _SHRINK, int(size[1]) * _SHRINK), interpolation=cv2.INTER_LINEAR)
     colour, cover = colour[: full[1], : full[0]], cover[: full[1], : full[0]]
     ys, xs = np.flatnonzero((cover > 0.5).any(1)), np.flatnonzero((cover > 0.5).any(0))
-    box = (0.0, 0.0, 0.0, 0.0) if not len(xs) else (
-        float(xs[0] + low[0]), float(ys[0] + low[1]), float(xs[-1] + 1 + low[0]), float(ys[-1] + 1 + low[1]))
+    box = (
+        (0.0, 0.0, 0.0, 0.0)
+        if not len(xs)
+        else (float(xs[0] + low[0]), float(ys[0] + low[1]), float(xs[-1] + 1 + low[0]), float(ys[-1] + 1 + low[1]))
+    )
     return HandLayer(int(low[0]), int(low[1]), np.ascontiguousarray(colour), np.ascontiguousarray(cover), box)
 
 
@@ -196,7 +217,9 @@ def _smear(image: Floats, way: Floats) -> Floats:
     return np.asarray(cv2.filter2D(image, -1, kernel / max(float(kernel.sum()), 1e-6), borderType=cv2.BORDER_REPLICATE))
 
 
-def _stamp(limb: _Limb, a: Floats, b: Floats, sa: float, sb: float, height: Floats, cover: Floats, sleeve: Floats, nail: Floats) -> None:
+def _stamp(
+    limb: _Limb, a: Floats, b: Floats, sa: float, sb: float, height: Floats, cover: Floats, sleeve: Floats, nail: Floats
+) -> None:
     """Raise one capsule in the height field."""
     rows, columns = height.shape
     ra, rb = limb.ra * sa, limb.rb * sb
@@ -219,15 +242,27 @@ def _stamp(limb: _Limb, a: Floats, b: Floats, sa: float, sb: float, height: Floa
     k = np.float32(5.0)
     mix = np.clip(0.5 + 0.5 * (z - height[part]) / k, 0, 1)
     top = mix > 0.5
-    height[part] = np.where((z > -50) & (height[part] > -50), height[part] * (1 - mix) + z * mix + k * mix * (1 - mix) * 0.6,
-                            np.maximum(z, height[part]))
+    height[part] = np.where(
+        (z > -50) & (height[part] > -50),
+        height[part] * (1 - mix) + z * mix + k * mix * (1 - mix) * 0.6,
+        np.maximum(z, height[part]),
+    )
     cover[part] = np.maximum(cover[part], edge)
     sleeve[part] = np.where(top & (edge > 0), float(limb.kind == "sleeve"), sleeve[part])
     here = ((t > 0.45) & (share < 0.62)) if limb.kind == "tip" else np.zeros_like(top)
     nail[part] = np.where(top & (edge > 0), here, nail[part])
 
 
-def _shade(height: Floats, cover: Floats, sleeve: Floats, nail: Floats, scale: float, hand: Hand, look: HandLook, lighting: Lighting) -> Floats:
+def _shade(
+    height: Floats,
+    cover: Floats,
+    sleeve: Floats,
+    nail: Floats,
+    scale: float,
+    hand: Hand,
+    look: HandLook,
+    lighting: Lighting,
+) -> Floats:
     ground = np.maximum(height, 0)
     smooth = cv2.GaussianBlur(ground, (0, 0), max(0.6, scale * 1.1))
     gx = np.clip(cv2.Sobel(smooth, cv2.CV_32F, 1, 0, scale=scale / 8), -2.2, 2.2)
@@ -238,7 +273,9 @@ def _shade(height: Floats, cover: Floats, sleeve: Floats, nail: Floats, scale: f
     wide = cv2.GaussianBlur(ground, (0, 0), max(1.0, scale * 7))
     crease = np.clip(1 - (wide - smooth) / 26, 0.35, 1.0)[..., None]
     rng = np.random.default_rng(7)  # the same blotches in every frame
-    spots = cv2.resize(rng.standard_normal((24, 24)).astype(np.float32), height.shape[::-1], interpolation=cv2.INTER_CUBIC)
+    spots = cv2.resize(
+        rng.standard_normal((24, 24)).astype(np.float32), height.shape[::-1], interpolation=cv2.INTER_CUBIC
+    )
     red = 0.5 + 0.5 * np.tanh((28 - height) / 14)  # fingertips are redder than the back of the hand
     skin = look.skin * (1 + 0.035 * spots[..., None] + 0.10 * red[..., None] * np.array([1, -0.35, -0.25], np.float32))
     skin = skin * (1 + nail[..., None] * np.array([0.12, 0.2, 0.22], np.float32))

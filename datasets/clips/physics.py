@@ -107,6 +107,7 @@ def simulate(
         data.qpos[7 * i + 3 : 7 * i + 7] = _random_turns(1, rng)[0]
         data.qvel[6 * i : 6 * i + 3] = speed * rng.uniform(0.75, 1.2) + rng.normal(0, 7, 3)
         data.qvel[6 * i + 3 : 6 * i + 6] = rng.normal(0, 16, 3)
+    mujoco.mj_forward(model, data)  # poses of the very first moment
     each = round(1 / RATE / _STEP)
     positions, rotations = [], []
     still = 0
@@ -187,8 +188,9 @@ def throw_well(
         )
         if flat and free:
             return flight
-    raise ThrowFailed(f"expected a throw of {thrown} dice to end flat and beside the card, none of {tries} did: "
-                      "give it more room")
+    raise ThrowFailed(
+        f"expected a throw of {thrown} dice to end flat and beside the card, none of {tries} did: give it more room"
+    )
 
 
 def by_number(faces: Mapping[int, str] | Sequence[str]) -> dict[int, str]:

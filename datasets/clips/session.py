@@ -1,4 +1,4 @@
-"""One evening at one table: camera, lamps, table top, dice, hands, and how noisy the pictures are. All from one seed."""
+"""One evening at one table: camera, lamps, table top, dice, hands, noise. All of it from one seed."""
 
 from __future__ import annotations
 
@@ -51,8 +51,11 @@ class Session:
         a = np.deg2rad(shift[2])
         turn = np.array([[np.cos(a), -np.sin(a), 0], [np.sin(a), np.cos(a), 0], [0, 0, 1]], np.float32)
         position = turn @ self.camera.position + np.array([shift[0], shift[1], 0], np.float32)
-        return replace(self.camera, position=position.astype(np.float32),
-                       rotation=(self.camera.rotation @ turn.T).astype(np.float32))
+        return replace(
+            self.camera,
+            position=position.astype(np.float32),
+            rotation=(self.camera.rotation @ turn.T).astype(np.float32),
+        )
 
 
 def draw_session(
@@ -74,10 +77,18 @@ def draw_session(
     skins = tuple(own_skin(rng, sources=sources) for _ in range(8))
     table = _table_top(rng, clutter=clutter and not calm and rng.random() < 0.5)
     return Session(
-        seed=seed, camera=camera, lighting=_lighting(rng, calm), skins=(*skins, foreign_skin(rng)), table=table,
-        hands=(HandLook.drawn(rng), HandLook.drawn(rng)), half=(across / 2, across / 2 * size[1] / size[0]),
-        die_pixels=pixels, grain=float(rng.uniform(1.2, 3.2)), exposure=float(rng.uniform(0.8, 1.02)),
-        vignette=float(rng.uniform(0.0, 0.45)), blur=float(rng.uniform(0.4, 0.75)),
+        seed=seed,
+        camera=camera,
+        lighting=_lighting(rng, calm),
+        skins=(*skins, foreign_skin(rng)),
+        table=table,
+        hands=(HandLook.drawn(rng), HandLook.drawn(rng)),
+        half=(across / 2, across / 2 * size[1] / size[0]),
+        die_pixels=pixels,
+        grain=float(rng.uniform(1.2, 3.2)),
+        exposure=float(rng.uniform(0.8, 1.02)),
+        vignette=float(rng.uniform(0.0, 0.45)),
+        blur=float(rng.uniform(0.4, 0.75)),
         flicker=float(rng.uniform(0.0, 0.008)),
     )
 
@@ -98,9 +109,10 @@ def _table_top(rng: np.random.Generator, *, clutter: bool) -> Floats:
 
     names = sorted(PAINTERS)
     painted = PAINTERS[names[int(rng.integers(len(names)))]](rng)
-    side = int(round(700 / TEXTURE_MM))
+    side = round(700 / TEXTURE_MM)
     picture: Picture = np.ascontiguousarray(
-        cv2.resize(np.clip(painted, 0, 255).astype(np.uint8)[..., ::-1], (side, side), interpolation=cv2.INTER_CUBIC))
+        cv2.resize(np.clip(painted, 0, 255).astype(np.uint8)[..., ::-1], (side, side), interpolation=cv2.INTER_CUBIC)
+    )
     if clutter:
         _clutter(picture, rng)
     return to_linear(picture)

@@ -1,7 +1,7 @@
 """Directs what happens on the table: throws, hands, cards, bumps. A stage is time; each moment of it is a `State`.
 
-Every action appends to the stage; `stage.at(t)` then says where everything is at any moment, so that a frame can look at
-several moments of its exposure. Dice are numbered 0 to 7 (8 is a stranger), millimetres and seconds throughout.
+Every action appends to the stage; `stage.at(t)` then says where everything is at any moment, so that a frame can look
+at several moments of its exposure. Dice are numbered 0 to 7 (8 is a stranger), millimetres and seconds throughout.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ class Stage:
         return (float(np.clip(toward[0] * 0.75, -w * 0.8, w * 0.8)) + (0.0 if self.now.player == 0 else 30.0), -h - 95)
 
     def _heading(self, x: float, y: float) -> float:
-        w, h = self.session.half
+        h = self.session.half[1]
         return float(np.arctan2(y + h + 330, x * 0.55 + (18 if self.now.player else -18)))
 
     def _hand(self, x: float, y: float, z: float, pose: float) -> Hand:
@@ -205,7 +205,7 @@ class Stage:
     def throw(self, faces: Mapping[int, str], *, avoid_card: bool = True, strength: float = 1.0) -> None:
         """Throw dice that are in nobody's view so that they end up showing `faces` (by die)."""
         dice = sorted(faces)
-        x0, y0, x1, y1 = self.area
+        x0, y0, x1, _ = self.area
         lying = [self.now.positions[i] for i in range(9) if self.now.shown[i]]
         forbidden = [card.corners()[:, :2] for card in self.now.cards] if avoid_card else []
         middle = (x0 + x1) / 2
@@ -216,15 +216,18 @@ class Stage:
             power = strength * float(self.rng.uniform(500, 900)) * (1 - 0.012 * attempt)
             throw = Throw((*start, 46.0), (aim, power, -120.0), self.area)
             try:
-                flight = throw_well(throw, len(dice), self.rng, edge=self.session.edge, lying=lying,
-                                    forbidden=forbidden, tries=6)
+                flight = throw_well(
+                    throw, len(dice), self.rng, edge=self.session.edge, lying=lying, forbidden=forbidden, tries=6
+                )
                 break
             except RuntimeError:
                 continue
         if flight is None:
             raise RuntimeError(f"expected room for {len(dice)} dice, found none in 30 throws: move the dice that lie")
-        turns = [turned_to_show(faces[die], self.session.skins[die], flight.rotations[-1][i], self.rng)
-                 for i, die in enumerate(dice)]
+        turns = [
+            turned_to_show(faces[die], self.session.skins[die], flight.rotations[-1][i], self.rng)
+            for i, die in enumerate(dice)
+        ]
         self.move_hand((start[0], start[1] - 12, 20.0), FIST, 0.32)
         self.mark("thrown", list(dice))
         before = self._show(dice, True)
@@ -241,9 +244,16 @@ class Stage:
             share = smooth(t / gone)
             open_ = min(t / 0.12, 1.0)
             follow = 26 * min(t / 0.1, 1.0) * (1 - share)
-            reach = None if t >= gone else self._hand(
-                hand.x + (away[0] - hand.x) * share, hand.y + follow + (away[1] - hand.y) * share,
-                hand.z + 12 * share, FIST - open_ * 1.6)
+            reach = (
+                None
+                if t >= gone
+                else self._hand(
+                    hand.x + (away[0] - hand.x) * share,
+                    hand.y + follow + (away[1] - hand.y) * share,
+                    hand.z + 12 * share,
+                    FIST - open_ * 1.6,
+                )
+            )
             return replace(before, positions=positions, rotations=rotations, hand=reach)
 
         self.play(max(flight.seconds, gone), look)
@@ -257,7 +267,9 @@ class Stage:
 
     # -- handling -------------------------------------------------------------------------------------------------
 
-    def carry_die(self, die: int, to: tuple[float, float], *, lift: float = 22.0, turn: float | None = None, seconds: float = 0.5) -> None:
+    def carry_die(
+        self, die: int, to: tuple[float, float], *, lift: float = 22.0, turn: float | None = None, seconds: float = 0.5
+    ) -> None:
         """Pick a die up between two fingers and put it down elsewhere, its face up as before."""
         x, y, z = (float(v) for v in self.now.positions[die])
         self.move_hand((x, y, 6.0), PINCH, 0.32)
@@ -390,8 +402,13 @@ class Stage:
 
         def look(t: float) -> State:
             s = smooth(t / seconds)
-            flat = replace(start, x=start.x + (end.x - start.x) * s, y=start.y + (end.y - start.y) * s,
-                           angle=start.angle + (end.angle - start.angle) * s, z=start.z + (end.z - start.z) * s)
+            flat = replace(
+                start,
+                x=start.x + (end.x - start.x) * s,
+                y=start.y + (end.y - start.y) * s,
+                angle=start.angle + (end.angle - start.angle) * s,
+                z=start.z + (end.z - start.z) * s,
+            )
             return replace(begin, cards=(*base, flat))
 
         self.play(seconds, look)
@@ -401,13 +418,23 @@ class Stage:
     def lay_card(self, name: str, *, covered: bool = False) -> None:
         """Bring a card and lay it down (on top of one that lies there)."""
         x, y, angle = self.card_at
-        card = Flat(name, x + float(self.rng.normal(0, 3)), y + float(self.rng.normal(0, 3)),
-                    angle + float(self.rng.normal(0, 0.06)))
+        card = Flat(
+            name,
+            x + float(self.rng.normal(0, 3)),
+            y + float(self.rng.normal(0, 3)),
+            angle + float(self.rng.normal(0, 0.06)),
+        )
         base = tuple(c for c in self.now.cards)
         grip = (0.0, -38.0)
 
         def carry(state: State, hand: Hand, share: float) -> State:
-            flat = replace(card, x=hand.x - grip[0], y=hand.y - grip[1], angle=card.angle - 0.5 * (1 - share), z=14 * (1 - share) + 0.3)
+            flat = replace(
+                card,
+                x=hand.x - grip[0],
+                y=hand.y - grip[1],
+                angle=card.angle - 0.5 * (1 - share),
+                z=14 * (1 - share) + 0.3,
+            )
             return replace(state, cards=(*base, flat))
 
         self.move_hand((card.x + grip[0], card.y + grip[1], 4.0), PINCH, 0.65, carry)
@@ -485,7 +512,10 @@ class Stage:
         """A ninth die rolls through the picture, past the dice."""
         w, h = self.session.half
         ys = np.linspace(-h + 25, h - 25, 25)
-        gaps = [min((abs(float(self.now.positions[i][1]) - y) for i in range(8) if self.now.shown[i]), default=99) for y in ys]
+        gaps = [
+            min((abs(float(self.now.positions[i][1]) - y) for i in range(8) if self.now.shown[i]), default=99)
+            for y in ys
+        ]
         y = float(ys[int(np.argmax(gaps))])
         begin = self.now
         edge = self.session.edge

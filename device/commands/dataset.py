@@ -9,7 +9,7 @@ from typing import Any
 
 
 def add_parser(subparsers: Any) -> None:
-    """Add `dataset` with `layers`, `render` and `crops`."""
+    """Add `dataset` with `layers`, `render`, `clips` and `crops`."""
     parser = subparsers.add_parser("dataset", help="render labelled scenes and clips")
     parts = parser.add_subparsers(dest="part", metavar="PART", required=True)
     layers = _part(parts, "layers", "path-trace layers of dice (needs the `datasets` extra)", _layers)
@@ -35,6 +35,8 @@ def add_parser(subparsers: Any) -> None:
     render.add_argument(
         "--eight", action="store_true", help="only rolls of eight flat dice of ours, whole, without hands"
     )
+    clips = _part(parts, "clips", "film random legal raids, with what is expected beside each clip", _clips)
+    clips.add_argument("out", type=Path, metavar="OUT")
     crops = _part(parts, "crops", "write shards of die crops for the second look", _crops)
     crops.add_argument("out", type=Path, metavar="OUT")
     crops.add_argument("--layers", type=Path, metavar="DIR", required=True)
@@ -110,6 +112,18 @@ def _render(args: argparse.Namespace) -> int:
         )
 
     return _guarded(work)
+
+
+def _clips(args: argparse.Namespace) -> int:
+    try:
+        from datasets.clips.generate import write_clips
+    except ImportError as missing:
+        words = "Filming clips needs MuJoCo, resvg-py and PyAV: pip install 'ausguck[datasets]'"
+        print(f"{words} ({missing}).", file=sys.stderr)
+        return 2
+    return _guarded(
+        lambda: write_clips(args.out, args.count, args.seed, progress=lambda line: print(line, file=sys.stderr))
+    )
 
 
 def _crops(args: argparse.Namespace) -> int:
