@@ -26,6 +26,11 @@ from vision.watcher import Reads
 
 Line = dict[str, Any]
 
+WHOLE_RAIDS = 0.95
+"""Raids that must be right with no touch."""
+NONE_OF = ("silently_wrong", "rolls_that_were_none", "settled_early", "cards_wrong_and_certain")
+"""What must not happen at all."""
+
 
 @dataclass(slots=True)
 class RaidTally:
@@ -230,51 +235,62 @@ def simulated(count: int, *, seed: int = 1, errors: ErrorRates | None = None, tr
 
 
 def judge(tally: RaidTally, expected: Line, lines: Sequence[Line], *, asked: bool | None = None) -> None:
-    """Compare the events of one clip with what is expected of it, and count.
+    """Compare the events of one clip with what is expected of it, and count each of its raids.
 
-    `expected`: `{"name", "fps", "card", "rolls": [{"frame", "faces", …}], "score": {"total", "others"}}`, one raid.
+    `expected`: `{"name", "fps", "card", "rolls": [{"frame", "faces", …}], "score": {"total", "others"}}`, or several of
+    these under `raids`; `"doubtful": true` where a doubt is what is right. `asked`: whether anything was asked.
     """
-    rolls = [line for line in lines if line["event"] == "roll"]
+    truths = expected.get("raids") or [expected]
     ended = [line for line in lines if line["event"] == "raid_ended"]
-    last = ended[-1] if ended else None
-    asked = any(line.get("doubtful") for line in ended) if asked is None else asked
-    same = [Counter(told["faces"]) == Counter(true["faces"])
-            for told, true in zip(rolls, expected["rolls"], strict=False)]
-    rolls_right = len(rolls) == len(expected["rolls"]) and all(same)
-    score_right = (len(ended) == 1 and last is not None and last["score"]["total"] == expected["score"]["total"]
-                   and last["score"]["others"] == expected["score"]["others"])
-    card = (last or {}).get("card") or {}
-    card_right = card.get("name") == expected["card"]
+    for n, truth in enumerate(truths):
+        told = ended[n] if n < len(ended) else None
+        _judge_raid(tally, expected, truth, told, asked=asked, surplus=len(ended) - len(truths))
+    rolls = [line for line in lines if line["event"] == "roll"]
+    frames = [roll["frame"] for truth in truths for roll in truth["rolls"] if "frame" in roll]
+    if len(rolls) == len(frames):
+        _judge_times(tally, expected, [roll["frame"] for roll in rolls], frames)
+
+
+def _judge_raid(tally: RaidTally, expected: Line, truth: Line, told: Line | None, *, asked: bool | None,
+                surplus: int) -> None:
+    true_rolls = [Counter(roll["faces"]) for roll in truth["rolls"]]
+    rolls = [Counter(roll["faces"]) for roll in (told or {}).get("rolls", ())]
+    card = ((told or {}).get("card") or {}).get("name")
+    doubtful = bool(told and told.get("doubtful"))
+    doubt = doubtful if asked is None else asked or doubtful
+    score = (told or {}).get("score") or {}
+    score_right = surplus == 0 and all(score.get(key) == truth["score"][key] for key in ("total", "others"))
+    card_right = card == truth["card"]
+    right = rolls == true_rolls and score_right and card_right and not doubt
+    if expected.get("doubtful"):
+        right = doubt
     tally.raids += 1
-    tally.asked += asked
+    tally.asked += doubt
     tally.score_right += score_right
-    tally.right += rolls_right and score_right and card_right and not asked
-    silent = not score_right and not asked and not any(line.get("doubtful") for line in ended)
-    tally.silently_wrong += silent
-    tally.extra_rolls += max(0, len(rolls) - len(expected["rolls"]))
-    tally.missed_rolls += max(0, len(expected["rolls"]) - len(rolls))
+    tally.right += right
+    tally.silently_wrong += not score_right and not doubt
+    tally.extra_rolls += max(0, len(rolls) - len(true_rolls))
+    tally.missed_rolls += max(0, len(true_rolls) - len(rolls))
     tally.cards += 1
     tally.cards_right += card_right
-    tally.cards_wrong += bool(card) and not card_right and not asked
-    _judge_times(tally, expected, rolls)
-    if not (rolls_right and score_right and card_right):
-        tally.failures.append({"name": expected["name"], "card": expected["card"], "asked": asked, "silent": silent,
-                               "rolls": [len(rolls), len(expected["rolls"])], "score_right": score_right})
+    tally.cards_wrong += card is not None and not card_right and not doubt
+    if not right:
+        tally.failures.append({
+            "name": expected["name"], "card": [card, truth["card"]], "asked": doubt, "score_right": score_right,
+            "silent": not score_right and not doubt, "rolls": [len(rolls), len(true_rolls)],
+            "total": [score.get("total"), truth["score"]["total"]],
+        })
 
 
-def _judge_times(tally: RaidTally, expected: Line, rolls: Sequence[Line]) -> None:
-    if len(rolls) != len(expected["rolls"]):
-        return
-    for told, true in zip(rolls, expected["rolls"], strict=True):
-        if "frame" not in true:
-            continue
-        delay = (told["frame"] - true["frame"]) / expected["fps"]
+def _judge_times(tally: RaidTally, expected: Line, told: Sequence[int], frames: Sequence[int]) -> None:
+    for frame, true in zip(told, frames, strict=True):
+        delay = (frame - true) / expected["fps"]
         tally.delays.append(round(delay, 3))
-        # A truth's frame is the first in which everything lies still; half a frame is what a clip can tell.
+        # The true frame is the first in which everything lies still; half a frame is what a clip can tell.
         tally.early += delay < -0.5 / expected["fps"]
         if delay > 0.5:
             tally.late += 1
-            tally.failures.append({"name": expected["name"], "late": round(delay, 3), "frame": true["frame"]})
+            tally.failures.append({"name": expected["name"], "late": round(delay, 3), "frame": true})
 
 
 # -- clips -------------------------------------------------------------------------------------------------------------
@@ -287,7 +303,7 @@ def clips(folder: Path, reader: Reads, *, tell: Callable[[str], None] = lambda n
         expected = json.loads(truth.read_text(encoding="utf-8"))
         expected.setdefault("name", truth.stem)
         clip = _clip_of(truth)
-        if clip is None or "rolls" not in expected:
+        if clip is None or not ("rolls" in expected or "raids" in expected):
             continue
         tell(truth.stem)
         lines: list[Line] = []
@@ -296,6 +312,31 @@ def clips(folder: Path, reader: Reads, *, tell: Callable[[str], None] = lambda n
                players=expected.get("players", 2))
         judge(tally, expected, lines)
     return tally
+
+
+def report(*, count: int, seed: int = 1, folder: Path | None = None, models: Path | None = None,
+           tell: Callable[[str], None] = lambda text: None) -> Line:
+    """Everything that `ausguck evaluate --raids` prints: simulated raids, and clips where a folder of them is named."""
+    answer: Line = {}
+    if count:
+        tally = simulated(count, seed=seed, progress=lambda done: tell(f"simulated raid {done} of {count}"))
+        answer["simulated"] = tally.to_json()
+    if folder is not None and any(_truths(folder)):
+        from vision.reader import Reader
+
+        answer["clips"] = clips(folder, Reader.load(models), tell=tell).to_json()
+    return answer
+
+
+def misses(answer: Line) -> list[str]:
+    """Which targets the figures miss, as sentences."""
+    found = []
+    for name, figures in answer.items():
+        rate_ = figures["whole_raid_rate"]["rate"]
+        if rate_ is not None and rate_ < WHOLE_RAIDS:
+            found.append(f"{name}: {rate_:.1%} of the raids were right without a touch, expected {WHOLE_RAIDS:.0%}")
+        found += [f"{name}: {figures[key]} {key.replace('_', ' ')}, expected none" for key in NONE_OF if figures[key]]
+    return found
 
 
 def _truths(folder: Path) -> Iterable[Path]:

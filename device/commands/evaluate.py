@@ -33,6 +33,12 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("--calibrate", metavar="DIR", type=Path, help="fit models/certainty.json on this folder first")
     parser.add_argument("--faces", metavar="DIR", type=Path, help="also read photographs of single faces from here")
     parser.add_argument("--models", type=Path, help="folder of the networks (default: those that came along)")
+    parser.add_argument(
+        "--raids", metavar="DIR", type=Path, nargs="?", const=Path("tests/replay"),
+        help="whole raids: clips in this folder (default: tests/replay), and simulated ones",
+    )
+    parser.add_argument("--count", type=int, default=200, help="with --raids: how many simulated raids (default: 200)")
+    parser.add_argument("--seed", type=int, default=1, help="with --raids: which simulated raids (default: 1)")
     parser.add_argument("--check", action="store_true", help="exit with 1 when a figure misses its bar")
     parser.set_defaults(run=run)
 
@@ -43,6 +49,8 @@ def run(args: argparse.Namespace) -> int:
     from vision.ncnn_net import ModelError
     from vision.photo import PhotoError
 
+    if args.raids is not None:
+        return _raids(args)
     if args.data is None and args.calibrate is None and args.faces is None:
         print(
             "expected labelled pictures (--data DIR), got none: render some with "
@@ -55,6 +63,24 @@ def run(args: argparse.Namespace) -> int:
     except (DataError, ModelError, PhotoError, OSError, ValueError) as error:
         print(error, file=sys.stderr)
         return 2
+
+
+def _raids(args: argparse.Namespace) -> int:
+    """Whole raids: simulated ones, and clips where the folder has some."""
+    from device.evaluate_raids import misses, report
+
+    folder = args.raids if args.raids.is_dir() else None
+    if folder is None and args.raids != Path("tests/replay"):
+        print(f"expected a folder of clips, but there is no {args.raids}: check the name", file=sys.stderr)
+        return 2
+    try:
+        answer = report(count=args.count, seed=args.seed, folder=folder, models=args.models,
+                        tell=lambda text: print(text, file=sys.stderr))
+    except (OSError, RuntimeError, ValueError) as error:
+        print(error, file=sys.stderr)
+        return 2
+    print(json.dumps({"raids": answer}, ensure_ascii=False, indent=None if args.json else 1))
+    return 1 if args.check and misses(answer) else 0
 
 
 def _run(args: argparse.Namespace) -> int:
