@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
@@ -60,6 +61,8 @@ class Parts:
     streams: Slots = field(default_factory=lambda: Slots(STREAMS))
     live_views: Slots = field(default_factory=lambda: Slots(4))
     photos: Slots = field(default_factory=lambda: Slots(2))
+    stopping: threading.Event = field(default_factory=threading.Event)
+    """Set when the server is about to stop: streams end then."""
 
 
 def create_app(

@@ -18,6 +18,7 @@ from jinja2 import TemplateNotFound
 
 from device.errors import BadCommand, DeviceError
 from device.orders import order_from_json
+from device.snapshot import Snapshot
 from device.web import Parts
 from device.web.security import Refused, refuse_foreign
 
@@ -52,10 +53,21 @@ def state() -> Response:
         raise BadCommand(f"expected a version number in since, got {since[:40]!r}", code="bad_since") from None
     timeout = min(max(request.args.get("wait", LONGEST_WAIT, type=float), 0.0), LONGEST_WAIT)
     with own.streams.held():
-        return _state_response(own, own.table.wait(version, timeout))
+        return _state_response(own, _newer(own, version, timeout))
 
 
-def _state_response(own: Parts, snapshot: Any) -> Response:
+def _newer(own: Parts, version: int, timeout: float) -> Snapshot:
+    """The next state; waits in slices, so that a phone that has left does not hold its thread."""
+    gone = request.environ.get("waitress.client_disconnected", lambda: False)
+    end = time.monotonic() + timeout
+    while True:
+        left = end - time.monotonic()
+        snapshot = own.table.wait(version, max(0.0, min(left, SLICE)))
+        if snapshot.version != version or left <= SLICE or own.stopping.is_set() or gone():
+            return snapshot
+
+
+def _state_response(own: Parts, snapshot: Snapshot) -> Response:
     body = _with_own_view(snapshot.json, own.access.may_act(request))
     return Response(body, mimetype="application/json", headers={"Cache-Control": "no-store"})
 
@@ -107,7 +119,7 @@ class _Stream:
         snapshot = table.snapshot
         yield b"retry: 1500\n\n" + _event("state", snapshot.version, _with_own_view(snapshot.json, can_act))
         seen, history, said = snapshot.version, snapshot.history.version, time.monotonic()
-        while not table.is_closed and not self._gone():
+        while not table.is_closed and not self._own.stopping.is_set() and not self._gone():
             snapshot = table.wait(seen, SLICE)
             if snapshot.version != seen:
                 same = snapshot.history.version == history

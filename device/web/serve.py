@@ -68,6 +68,7 @@ class Server:
         self._server.adj.socket_options = SOCKET_OPTIONS
         self._thread = threading.Thread(target=self._run, name="web", daemon=True)
         self._closing = False
+        self._app = app
 
     def start(self) -> None:
         """Begin to serve."""
@@ -78,15 +79,15 @@ class Server:
             self._server.run()
 
     def close(self) -> None:
-        """Stop serving; open streams are cut. A second call does nothing."""
+        """Stop serving: streams end, what is being answered is finished, then the sockets close. Twice does nothing."""
         if self._closing:
             return
         self._closing = True
+        if (parts := self._app.extensions.get("ausguck")) is not None:
+            parts.stopping.set()
+        # Threads first: one that still answers would find waitress's own pipe closed.
+        self._server.task_dispatcher.shutdown(cancel_pending=True, timeout=3)
         self._server.close()
-        # Waiting for the streams' threads would take as long as they sleep; they are daemons and hold nothing.
-        self._server.task_dispatcher.shutdown(cancel_pending=True, timeout=0.5)
-        with suppress(Exception):
-            self._server.trigger.pull_trigger()
         self._thread.join(timeout=2)
 
 
