@@ -393,6 +393,7 @@ class Table:
         log.info("refused %s from %s: %s", kind_of(job.order), job.source, error.sentence)
         if isinstance(error, StoreFull):
             self._disk_is_full(error)
+            self._publish()  # whoever hears the refusal finds the reason in the state
         if job.future is not None:
             job.future.set_exception(error)
         else:
