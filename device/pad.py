@@ -205,12 +205,12 @@ class Pad:
         """A raid entered as a result takes the place of one that runs: what was done in that one is undone first."""
         if self.raid is None:
             return ()
-        running = [entry for entry in self.done[1:] if entry.raid == self.raid_number]
-        only_raid = (ops.DrawCard, ops.CorrectCard, ops.Roll, ops.CorrectDie, ops.PlaceOnCard, ops.TakeOff)
-        at_end = self.done[-len(running) :] == tuple(running) if running else False
-        if not at_end or not all(isinstance(entry.operation, only_raid) for entry in running):
-            return ()  # the rules refuse then, with their sentence
-        return (ops.Undo(),) * len(running)
+        for count, entry in enumerate(reversed(self.done[1:]), start=1):
+            if not isinstance(entry.operation, _OF_A_RAID):
+                break
+            if isinstance(entry.operation, ops.DrawCard):
+                return (ops.Undo(),) * count
+        return ()  # the rules refuse then, with their sentence
 
     def _verify_card_known(self) -> None:
         if self.raid is not None and self.raid.card is None and self.raid.faces:
@@ -384,8 +384,7 @@ class Pad:
         pad = self.game.pad
         corrected = self._corrected()
         source = {
-            entry.raid: entry.source for entry in self.done if isinstance(entry.operation, (ops.EndRaid,
-            ops.EnterRaid))
+            entry.raid: entry.source for entry in self.done if isinstance(entry.operation, (ops.EndRaid, ops.EnterRaid))
         }
         rolled = {
             entry.raid for entry in self.done if isinstance(entry.operation, ops.Roll) and entry.source == "camera"
@@ -475,14 +474,20 @@ class Pad:
             "photos": [_photo_link(self.raid_number, k, picture) for k, picture in enumerate(photos)],
         }
 
+    def _of_this_raid(self) -> list[Entry]:
+        """What counts of the raid in progress, oldest first."""
+        number, found = self.raid_number, []
+        for entry in reversed(self.done):
+            if entry.raid != number:
+                break
+            found.append(entry)
+        return found[::-1]
+
     def _card_source(self) -> str | None:
-        drawn = [
-            e
-            for e in self.done
-            if e.raid == self.raid_number and isinstance(e.operation, (ops.DrawCard, ops.CorrectCard))
-        ]
-        known = [e for e in drawn if getattr(e.operation, "card", None) is not None]
-        return known[-1].source if known else None
+        for entry in reversed(self._of_this_raid()):
+            if isinstance(entry.operation, (ops.DrawCard, ops.CorrectCard)) and entry.operation.card is not None:
+                return entry.source
+        return None
 
     def _dice_view(self, raid: Raid) -> list[dict[str, Any]]:
         details = self._details()
@@ -501,13 +506,15 @@ class Pad:
     def _details(self) -> list[dict[str, Any]]:
         """How the camera saw each die last, with the face that it had then."""
         seen: list[dict[str, Any]] = [{} for _ in range(DICE)]
-        for entry in self.done:
-            if entry.raid == self.raid_number and isinstance(entry.operation, ops.Roll) and len(entry.details) == DICE:
+        for entry in self._of_this_raid():
+            if isinstance(entry.operation, ops.Roll) and len(entry.details) == DICE:
                 for die, detail in enumerate(entry.details):
                     seen[die] = {**detail.to_json(), "face": str(entry.operation.faces[die])}
         return seen
 
 
+_OF_A_RAID = (ops.DrawCard, ops.CorrectCard, ops.Roll, ops.CorrectDie, ops.PlaceOnCard, ops.TakeOff)
+"""Operations that concern only the raid in progress."""
 _UNSEEN: dict[str, Any] = {"certainty": None, "alternatives": [], "box": None}
 
 

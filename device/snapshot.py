@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
+from device.errors import NotAllowed
 from device.pad import Pad
 from device.store import StoredGame, StoredPicture
 
@@ -19,6 +20,23 @@ PARTS = ("camera", "panel", "model", "power", "store")
 
 ANNOUNCED = frozenset({"bust", "island", "over"})
 """Kinds of question that only announce what the rules have decided."""
+
+NO_GAME_SENTENCE = "there is no game yet: begin one with the players' names"
+ON_A_GAME = (
+    "draw_card",
+    "next_card",
+    "roll",
+    "place_on_card",
+    "take_off",
+    "correct_die",
+    "end_raid",
+    "enter_raid",
+    "correct_raid",
+    "undo",
+    "redo",
+    "rename_player",
+)
+"""Orders that need a game."""
 
 NO_GAME: dict[str, Any] = {
     "game": None,
@@ -29,7 +47,6 @@ NO_GAME: dict[str, Any] = {
     "turn": None,
     "last_round": None,
     "winners": [],
-    "raids": [],
     "raid": None,
     "undo": None,
     "redo": None,
@@ -72,6 +89,24 @@ NO_HISTORY = History(0, None, [], "[]")
 
 
 @dataclass(frozen=True, slots=True)
+class View:
+    """What a pad looks like: made once a pad, for what the camera sees changes far more often."""
+
+    pad: Pad | None
+    photos: tuple[tuple[StoredPicture, ...], ...]
+    shown: Mapping[str, Any]
+    can: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, pad: Pad | None, pictures: Sequence[StoredPicture]) -> Self:
+        """The view of a pad with its pictures."""
+        if pad is None:
+            return cls(None, (), NO_GAME, _no_game_yet())
+        photos = pad.pictures_by_raid(pictures)
+        return cls(pad, photos, {**NO_GAME, **pad.view(photos)}, pad.can())
+
+
+@dataclass(frozen=True, slots=True)
 class Snapshot:
     """A state of the table."""
 
@@ -103,13 +138,12 @@ class Snapshot:
         now: float,
         game: StoredGame | None,
         pad: Pad | None,
-        photos: tuple[tuple[StoredPicture, ...], ...],
+        view: View,
         questions: Sequence[dict[str, Any]],
         told: Mapping[str, Any],
     ) -> Self:
         """Put a state together from what the table knows."""
-        shown = {**NO_GAME, **({} if pad is None else pad.view(photos))}
-        del shown["raids"]
+        shown = dict(view.shown)
         if game is not None:
             shown["game"] = {**(shown["game"] or {}), "id": game.id, "started": game.started}
         short: dict[str, Any] = {
@@ -118,12 +152,12 @@ class Snapshot:
             "now": round(now, 3),
             **shown,
             "questions": list(questions),
-            "can": can(pad, questions),
+            "can": can(view, questions),
             **told,
         }
         text = dump(short)
         whole = f'{text[:-1]},"raids":{history.json}}}'
-        return cls(version, history, {**short, "raids": history.raids}, whole, text, pad, photos)
+        return cls(version, history, {**short, "raids": history.raids}, whole, text, pad, view.photos)
 
 
 def _status(pad: Pad | None, questions: Sequence[Mapping[str, Any]]) -> str:
@@ -139,31 +173,14 @@ def _status(pad: Pad | None, questions: Sequence[Mapping[str, Any]]) -> str:
     return "raid" if pad.has_raid else "waiting"
 
 
-def can(pad: Pad | None, questions: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _no_game_yet() -> dict[str, Any]:
+    why = {"ok": False, **NotAllowed(NO_GAME_SENTENCE, code="no_game").to_json()}
+    return dict.fromkeys(ON_A_GAME, why)
+
+
+def can(view: View, questions: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """What is allowed now, and why not what is not: the page greys out and explains by it."""
-    if pad is None:
-        why = {
-            "ok": False,
-            "error": "there is no game yet: begin one with the players' names",
-            "code": "no_game",
-            "args": {},
-        }
-        kinds = (
-            "draw_card",
-            "roll",
-            "place_on_card",
-            "take_off",
-            "correct_die",
-            "end_raid",
-            "enter_raid",
-            "correct_raid",
-            "undo",
-            "redo",
-            "rename_player",
-            "next_card",
-        )
-        return {**dict.fromkeys(kinds, why), "new_game": {"ok": True}}
-    allowed = {**pad.can(), "new_game": {"ok": True}}
+    allowed = {**view.can, "new_game": {"ok": True}}
     open_ = next((q for q in questions if q["kind"] not in ANNOUNCED), None)
     if open_ is not None:
         allowed["end_raid"] = {

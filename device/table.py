@@ -43,7 +43,7 @@ from device.orders import (
     kind_of,
 )
 from device.settings import Settings
-from device.snapshot import ANNOUNCED, NO_HISTORY, History, Snapshot, Told, dump
+from device.snapshot import ANNOUNCED, NO_GAME_SENTENCE, NO_HISTORY, History, Snapshot, Told, View, dump
 from device.store import Store, StoredGame, StoredPicture
 from scorer.cards import Card
 from scorer.faces import Face
@@ -148,6 +148,8 @@ class Table:
         self._faults = 0
         self._version = store.starts * VERSIONS_A_START
         self._history: History = NO_HISTORY
+        self._view = View.of(None, ())
+        self._viewed: tuple[StoredPicture, ...] = ()
         self._listed: StoredGame | None = None
         for note in store.notes:
             self._told.message(note.code, note.sentence, note.args, level="warning")
@@ -456,7 +458,7 @@ class Table:
 
     def _game_on_table(self) -> pad.Pad:
         if self._pad is None:
-            raise NotAllowed("there is no game yet: begin one with the players' names", code="no_game")
+            raise NotAllowed(NO_GAME_SENTENCE, code="no_game")
         return self._pad
 
     def _new_game(self, order: NewGame, job: _Job) -> None:
@@ -707,7 +709,9 @@ class Table:
         with self._told_lock:
             self._told_dirty = False
             told = self._told.to_json()
-        photos = () if self._pad is None else self._pad.pictures_by_raid(self._pictures)
+        if self._view.pad is not self._pad or self._viewed != self._pictures:
+            self._view, self._viewed = View.of(self._pad, self._pictures), self._pictures
+        photos = self._view.photos
         key = None if self._pad is None else (self._game, self._pad.history_key, photos[:-1])
         if key != self._history.key:
             raids = [] if self._pad is None else self._pad.history(photos)
@@ -718,7 +722,7 @@ class Table:
             now=self._clock(),
             game=self._listed,
             pad=self._pad,
-            photos=photos,
+            view=self._view,
             questions=[q.to_json() for q in self._questions.values()],
             told=told,
         )
