@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
+import socket
+import threading
+import time
 import uuid
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -217,3 +220,53 @@ def serve(folder: Path, *, grace: float = 30.0, streams: int = 40) -> Iterator[S
 def in_ci() -> bool:
     """Where nothing may skip that could have run."""
     return bool(os.environ.get("CI"))
+
+
+class Wire:
+    """The network between a phone and the table.
+
+    While `frozen`, packets vanish and nobody is told; `cut` is a table that is switched off, `mend` one that is back.
+    """
+
+    def __init__(self, target: int) -> None:
+        self._target = target
+        self.port = 0
+        self.frozen = False
+        self.mend()
+
+    @property
+    def url(self) -> str:
+        """The phone's end."""
+        return f"http://127.0.0.1:{self.port}"
+
+    def mend(self) -> None:
+        """Take connections (again, at the same port)."""
+        self._open: list[socket.socket] = []
+        self._listening = socket.create_server(("127.0.0.1", self.port))
+        self.port = self._listening.getsockname()[1]
+        threading.Thread(target=self._accept, args=(self._listening, self._open), daemon=True).start()
+
+    def _accept(self, listening: socket.socket, opened: list[socket.socket]) -> None:
+        with suppress(OSError):
+            while True:
+                phone, _ = listening.accept()
+                table = socket.create_connection(("127.0.0.1", self._target))
+                opened += [phone, table]
+                for a, b in ((phone, table), (table, phone)):
+                    threading.Thread(target=self._carry, args=(a, b), daemon=True).start()
+
+    def _carry(self, source: socket.socket, sink: socket.socket) -> None:
+        with suppress(OSError):
+            while data := source.recv(65536):
+                while self.frozen:
+                    time.sleep(0.02)
+                sink.sendall(data)
+            sink.shutdown(socket.SHUT_WR)
+
+    def cut(self) -> None:
+        """End all connections and take no more."""
+        self.frozen = False
+        for end in (self._listening, *self._open):
+            with suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+            end.close()

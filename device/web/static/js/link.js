@@ -7,6 +7,7 @@ import { _, sentence } from "./texts.js";
 
 const STALE = 20_000; // ms without a sign of life after which the page says that it is alone
 const BROKEN = 3_000; // … when the line is known to be broken
+const MUTE = 5_000; // … after which a stream that never began is given up
 const POLL = 3_000;
 
 export const table = { state: null, offset: 0, busy: 0, alone: false };
@@ -56,17 +57,29 @@ function open() {
   if (!("EventSource" in window)) return poll();
   const own = new EventSource("/api/events");
   source = own;
-  own.addEventListener("state", (event) => own === source && take(JSON.parse(event.data)));
+  // A table that hangs takes the connection and never speaks: no event tells of that.
+  timer = setTimeout(() => own === source && failed(), MUTE);
+  own.addEventListener("state", (event) => {
+    if (own !== source) return;
+    clearTimeout(timer);
+    take(JSON.parse(event.data));
+  });
   own.addEventListener("ping", (event) => {
     if (own !== source) return;
     alive();
     if (JSON.parse(event.data).version !== table.state?.version) ask();
   });
-  own.addEventListener("error", () => {
-    if (own !== source) return;
-    shut();
-    brokenSince ??= performance.now();
-    ask().then((ok) => (ok ? poll() : again()));
+  own.addEventListener("error", () => own === source && failed());
+}
+
+function failed() {
+  shut();
+  brokenSince ??= performance.now();
+  const round = polling;
+  ask("", 2500).then((ok) => {
+    if (round !== polling) return;
+    if (ok) poll();
+    else again();
   });
 }
 

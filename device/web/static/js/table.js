@@ -55,7 +55,7 @@ function draw(state) {
   ]);
   const asks = openQuestion(state);
   show(foot, asks ? questionSheet(state) : state.can_act && state.status !== "finished" ? actionBar(state) : []);
-  document.body.classList.toggle("asking", Boolean(asks));
+  document.body.classList.toggle("asking-die", asks?.kind === "face");
   markBusy();
   tick(document);
   lookCloser(foot, state);
