@@ -287,10 +287,11 @@ def _judge_times(tally: RaidTally, expected: Line, told: Sequence[int], frames: 
         delay = (frame - true) / expected["fps"]
         tally.delays.append(round(delay, 3))
         # The true frame is the first in which everything lies still; half a frame is what a clip can tell.
-        tally.early += delay < -0.5 / expected["fps"]
-        if delay > 0.5:
-            tally.late += 1
-            tally.failures.append({"name": expected["name"], "late": round(delay, 3), "frame": true})
+        early, late = delay < -0.5 / expected["fps"], delay > 0.5
+        tally.early += early
+        tally.late += late
+        if early or late:
+            tally.failures.append({"name": expected["name"], "delay_s": round(delay, 3), "frame": true})
 
 
 # -- clips -------------------------------------------------------------------------------------------------------------

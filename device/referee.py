@@ -143,6 +143,8 @@ class _Asked:
     group: str
     rolls_before: int
     raid: int
+    order: RollOrder | None = None
+    """With the likeliest faces."""
 
 
 @dataclass(slots=True)
@@ -338,12 +340,34 @@ class Referee:
             self._s.asked = None
             self._s.waiting.appendleft(lambda: self._take(roll, picture))
             return
+        self._settle_moot(roll)
         if len(self._s.waiting) >= MOST_WAITING:
             self._s.waiting.clear()
             self._submit(Ask(kind="desync", code="desync", group="desync", choices=(Choice("ignore"),),
                              sentence="Too much was rolled while a question was open. Check the dice on this page."))
             return
         self._later(lambda: self._take(roll, picture))
+
+    def _settle_moot(self, roll: Roll) -> None:
+        """Dice that are asked about were rolled again: what they showed before no longer matters, but for the skulls.
+
+        A skull may not be rolled again (without the Watchwoman), so they were none: the rules are the second witness.
+        """
+        asked = self._s.asked
+        if asked is None or asked.order is None or not set(asked.roll.unsure) <= set(roll.rolled):
+            return
+        skulls = max(_chance(asked.roll.dice[die], Face.SKULL) for die in asked.roll.unsure)
+        now = self._desk.now()
+        if skulls > 0.02 and now.card in (Card.WATCHWOMAN, None):
+            return
+        order, previous = asked.order, asked.roll
+        faces = {self._s.number_of[die]: _likeliest(previous.dice[die]) for die in previous.unsure}
+        dice = order.dice if order.dice is not None else tuple(range(DICE))
+        shown = tuple(faces.get(i, face) for i, face in zip(dice, order.faces, strict=True))
+        self._submit(Withdraw(asked.group))
+        self._s.asked = None
+        filled = RollOrder(shown, order.dice, order.details, order.pictures)
+        self._s.waiting.appendleft(lambda: self._do_roll(previous, filled))
 
     def _take(self, roll: Roll, picture: tuple[Picture, ...]) -> None:
         """A roll whose turn it is: the question is what it means to the table as it is now."""
@@ -498,7 +522,7 @@ class Referee:
             faces[positions.index(places[die])] = None
         pending = RollOrder(tuple(faces), order.dice, order.details, order.pictures)
         group = f"roll-{roll.serial}"
-        self._s.asked = _Asked(roll, group, now.rolls, now.number)
+        self._s.asked = _Asked(roll, group, now.rolls, now.number, order)
         self._s.last = _Last(now.number, now.rolls + 1, list(roll.faces))
         for die in unsure:
             self._submit(_face_question(roll.dice[die], places[die], pending, group))
@@ -695,6 +719,16 @@ def _face_question(die: DieReading, number: int, pending: RollOrder, group: str)
                args={"die": number + 1, "first": first, "second": second},
                sentence=f"Die {number + 1}: {first} or {second}?{cocked}", choices=choices, group=group,
                pending=pending, box=die.box)
+
+
+def _chance(die: DieReading, face: Face) -> float:
+    return die.certainty if die.face is face else max((p for f, p in die.alternatives if f is face), default=0.0)
+
+
+def _likeliest(die: DieReading) -> Face:
+    """The likeliest face that is no skull."""
+    ranked = [(die.certainty, die.face), *((p, face) for face, p in die.alternatives)]
+    return max((p, face) for p, face in ranked if face is not Face.SKULL)[1]
 
 
 def _card(name: str) -> Card | None:

@@ -173,7 +173,7 @@ class Settler:
         self._looks.append(reading)
         del self._looks[: -self._settings.window]
         if self._agreed():
-            return self._vote(self._trailing(reading))
+            return self._vote(self._like(reading))
         if reading.t - self._since >= self._settings.patience and len(self._looks) >= 2:
             return self._vote()
         if reading.t - self._since >= 2 * self._settings.patience:
@@ -182,29 +182,26 @@ class Settler:
         return None
 
     def _same_places(self, before: Reading, now: Reading) -> bool:
+        """Whether no die lies elsewhere than in the look before; one look may miss a die, or see one twice."""
         size = die_size([die.box for die in now.dice])
         pairs = pair_up([d.centre for d in before.dice], [d.centre for d in now.dice], self._settings.near * size)
-        return len(pairs) == len(before.dice) == len(now.dice)
+        return len(pairs) >= min(len(before.dice), len(now.dice)) and abs(len(before.dice) - len(now.dice)) <= 1
 
     def _agreed(self) -> bool:
         """Whether the last looks agree for long enough to stop early."""
         s = self._settings
+        last = self._looks[-1]
+        same = self._like(last)
+        if 3 * len(same) < 2 * len(self._looks) or last.t - same[0].t < s.span:
+            return False
         for count, certainty in ((2, s.very_certain), (s.enough, s.certain)):
-            recent = self._looks[-count:]
-            if len(recent) < count or recent[-1].t - self._trailing(recent[-1])[0].t < s.span:
-                continue
-            if all(self._fine(look, certainty) for look in recent) and self._same_faces(recent):
+            if self._fine(last, certainty) and sum(self._fine(look, certainty) for look in same) >= count:
                 return True
         return False
 
-    def _trailing(self, last: Reading) -> list[Reading]:
-        """The looks up to `last` that show the same as it, without a break."""
-        same: list[Reading] = []
-        for look in reversed(self._looks):
-            if not self._same_faces([look, last]):
-                break
-            same.insert(0, look)
-        return same
+    def _like(self, last: Reading) -> list[Reading]:
+        """The looks that show the same as `last`, oldest first: single looks in between may have missed something."""
+        return [look for look in self._looks if self._same_faces([look, last])]
 
     def _fine(self, look: Reading, certainty: float) -> bool:
         hard = [p for p in look.problems if p not in _OVERRULED]

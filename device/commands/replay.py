@@ -76,7 +76,7 @@ def replay(frames: Iterator[Frame], reader: Reads, show: Callable[[dict[str, Any
             referee.handle(event)
             if event.roll is not None and not _asked_now(event, desk):
                 _give_in(desk, referee)
-            for line in (_event_line(event, desk, before, lines), *lines):
+            for line in (*_late_rolls(desk, before, lines), _event_line(event, desk, before, lines), *lines):
                 show({"frame": event.frame, "t": round(event.t, 3), **line})
             lines.clear()
     _give_in(desk, referee)
@@ -98,6 +98,13 @@ def _give_in(desk: UnattendedDesk, referee: Referee) -> None:
 def _asked_now(event: Event, desk: UnattendedDesk) -> bool:
     """Whether what is open is about this very roll: then it may still clear up."""
     return event.roll is not None and all(ask.group in (f"roll-{event.roll.serial}", "card") for ask in desk.open)
+
+
+def _late_rolls(desk: UnattendedDesk, before: tuple[int, int], told: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Rolls that had to wait and were taken together with the newest: told first."""
+    ended = next((one for one in told if one["event"] == "raid_ended"), None)
+    rolls = ended["rolls"] if ended is not None else desk.rolls if desk.number == before[0] else []
+    return [{"event": "roll", "roll": n + 1, "status": "certain", **rolls[n]} for n in range(before[1], len(rolls) - 1)]
 
 
 def _event_line(event: Event, desk: UnattendedDesk, before: tuple[int, int],

@@ -236,6 +236,22 @@ def test_later_rolls_wait_for_the_answer(play: Play) -> None:
     assert play.shown[:2] == ["skull", "diamond"]
 
 
+def test_a_doubt_about_a_die_that_is_rolled_again_is_moot(play: Play) -> None:
+    play.card("pirate")
+    play.roll((X, C, C, M, M, P, S, D), doubts=(Doubt.FACE,), unsure=(3,), kind=EventKind.DOUBTFUL)
+    play.roll((D, D), (3, 4))
+    assert not play.questions
+    assert play.raid["rolls"] == 2
+    assert play.shown[3:5] == ["diamond", "diamond"]
+
+
+def test_with_the_watchwoman_it_may_have_been_a_skull(play: Play) -> None:
+    play.card("watchwoman")
+    play.roll((C, C, C, M, M, P, S, D), doubts=(Doubt.FACE,), unsure=(3,), kind=EventKind.DOUBTFUL)
+    play.roll((D, D), (3, 4))
+    assert play.questions[0]["kind"] == "face"
+
+
 def test_a_locked_skull_that_is_gone_is_asked_about(play: Play) -> None:
     play.card("pirate")
     play.roll((X, C, C, M, M, P, S, D))
