@@ -40,6 +40,7 @@ def pirate_set_aside_in_a_row(play: Play) -> None:
     play.card(Card.PIRATE)
     play.roll("coin coin diamond monkey sabers skull parrot coin")
     play.stage.set_aside([0, 1, 7])
+    play.stage.rest(0.9)
     play.reroll({3: "diamond", 4: "monkey", 6: "diamond"})
     play.end(by="clip_end", clear=False)
 

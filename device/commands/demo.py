@@ -25,8 +25,10 @@ from device.errors import DeviceError
 from vision.reading import Frame
 
 ANNOUNCED = ("bust", "island", "over")
-PATIENCE_S = 6.0
+PATIENCE_S = 5.0
 """How long a question waits for a tap before the demo answers it."""
+LONGEST_LOOK_S = 1.5
+"""How long the clip waits for the eyes to have looked at a frame."""
 LONGEST_HOLD_S = 9.0
 """How long the clip waits for the table before it goes on without."""
 
@@ -78,13 +80,18 @@ def _play(args: argparse.Namespace, folder: Path) -> int:
     from device.web.serve import wait_for_signal
 
     manifest = read_manifest()
-    clip = _clip_pictures()
     host: Host | None = None
+
+    def looked() -> int:
+        status = None if ausguck.loop is None else ausguck.loop.status
+        return 0 if status is None else status.frames + status.dropped
+
     camera = DemoCamera(
-        clip,
+        _clip_pictures(),
         float(manifest["fps"]),
         [int(c["frame"]) for c in manifest["cues"]],
         lambda number: host is not None and host.may_go_on(number),
+        looked=looked,
         then=args.camera,
     )
     ausguck = Appliance(
@@ -146,22 +153,30 @@ def _clip_pictures() -> Any:
 
 
 class DemoCamera(CameraBase):
-    """A clip that stands still at its cues until `may_go_on(frame)` says so, and never skips a frame.
+    """A clip that stands still at its cues until `may_go_on(frame)` says so, and waits for eyes that are slow.
 
-    At the end the last picture stays, or the camera named by `then` takes over.
+    Its clock is the clip's: on a busy machine the game runs slower, and nothing is missed. `looked()` says how many
+    frames the eyes have dealt with. At the end the last picture stays, or the camera named by `then` takes over.
     """
 
     def __init__(
-        self, video: Any, fps: float, cues: Sequence[int], may_go_on: Callable[[int], bool], *, then: str | None = None
+        self,
+        video: Any,
+        fps: float,
+        cues: Sequence[int],
+        may_go_on: Callable[[int], bool],
+        *,
+        looked: Callable[[], int] | None = None,
+        then: str | None = None,
     ) -> None:
         super().__init__()
         self.description = "the demo's clip"
         self._video, self._fps = video, fps
-        self._cues, self._may_go_on, self._then = frozenset(cues), may_go_on, then
+        self._cues, self._may_go_on, self._looked, self._then = frozenset(cues), may_go_on, looked, then
         self._index = -1
         self._picture: Any = None
         self._next: Camera | None = None
-        self._due = time.monotonic()
+        self._due = self._t = time.monotonic()
         self.over = False
         """The clip has been played to its end."""
 
@@ -174,14 +189,21 @@ class DemoCamera(CameraBase):
         """The next frame when it is due; see `Camera.latest`."""
         if self.over and self._then:
             return self._follow(after, timeout)
+        self._await_eyes()
         wait = self._due - time.monotonic()
         if wait > 0:
             time.sleep(min(wait, timeout))
-        now = time.monotonic()
-        self._due = max(self._due + 1 / self._fps, now)
+        self._due = max(self._due + 1 / self._fps, time.monotonic())
+        self._t = max(self._t + 1 / self._fps, after)
         if self._picture is None or self._index not in self._cues or self._may_go_on(self._index):
             self._advance()
-        return Frame(self._picture, max(now, after), self.next_number())
+        return Frame(self._picture, self._t, self.next_number())
+
+    def _await_eyes(self) -> None:
+        """At most a moment: eyes that do not open must not stop the clip."""
+        until = time.monotonic() + LONGEST_LOOK_S
+        while self._looked is not None and self._looked() <= self._number and time.monotonic() < until:
+            time.sleep(0.01)
 
     def _advance(self) -> None:
         if self.over:
