@@ -159,16 +159,18 @@ class UnattendedDesk:
             self._give(EndRaid(), doubtful=False)
             return
         self.open.append(ask)
-        self.tell({"event": "question", "kind": ask.kind, "code": ask.code, "note": ask.sentence, "die": ask.die,
-                   "choices": [choice.value for choice in ask.choices]})
+        event = "desync" if ask.kind in ("roll_impossible", "desync") else "question"
+        self.tell({"event": event, "kind": ask.kind, "code": ask.code, "note": ask.sentence, "die": ask.die,
+                   "choices": [choice.value for choice in ask.choices], "default": ask.default})
 
     def give_in(self) -> None:
         """Nobody answers: take the default, or the likeliest choice, of everything that is open."""
         asks, self.open = self.open, []
         holes: dict[str, list[tuple[int, Face]]] = {}
         for ask in asks:
-            self.asked += 1
-            self.doubtful = True
+            if ask.default is None:  # what answers itself needs nobody
+                self.asked += 1
+                self.doubtful = True
             if ask.pending is not None and ask.die is not None:
                 position = ask.die if ask.pending.dice is None else ask.pending.dice.index(ask.die)
                 holes.setdefault(ask.group, []).append((position, Face(ask.choices[0].value)))
@@ -178,7 +180,7 @@ class UnattendedDesk:
                 value = ask.default or ask.choices[0].value
                 order = next(choice.order for choice in ask.choices if choice.value == value)
             if order is not None:
-                self._give(order)
+                self._give(order, doubtful=ask.default is None)
 
     def _give(self, order: Order, *, doubtful: bool = True) -> None:
         try:

@@ -215,7 +215,7 @@ class Settler:
         size = die_size([die.box for die in last.dice])
         for look in looks[:-1]:
             pairs = pair_up([d.centre for d in last.dice], [d.centre for d in look.dice], self._settings.near * size)
-            if len(pairs) != len(last.dice):
+            if not len(pairs) == len(last.dice) == len(look.dice):
                 return False
             if any(last.dice[i].face is not look.dice[j].face for i, j in pairs.items()):
                 return False

@@ -388,7 +388,8 @@ class RollTracker:
 
     def _tumbled_plainly(self) -> bool:
         """Dice were seen turning over in view: that is a throw, even if they land as they were."""
-        return sum(die.tumbled for die in self._dice) >= 2
+        tumbled = sum(die.tumbled for die in self._dice)
+        return tumbled >= 2 and self._between.lone_frames >= self._settings.flight_frames
 
     def _flight(self) -> int:
         """Was a throw seen? 0 no sign, 1 a sign, 2 plainly."""

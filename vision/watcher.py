@@ -54,6 +54,8 @@ class WatchSettings:
     """Between looks at a scene that is settled, so that a change too slow for the gate is found."""
     gap: float = 0.5
     """Longer without a frame, and what happened in between is unseen."""
+    doubt_fewer: float = 4.0
+    """For so long a scene with fewer than eight dice is looked at again as often as a doubtful one."""
     fewer_patience: float = 2.5
     """Fewer than eight dice after a throw are doubtful after this long: one may lie under something or on the floor."""
     card_certain: float = 0.9
@@ -94,6 +96,7 @@ class Watcher:
         self._said_moving = False
         self._said_hand = False
         self._fewer_since: float | None = None
+        self._few_at: float | None = None
         self._committed = False  # whether the tracker has taken the settled reading, doubtful as it may be
         self._open_roll: Roll | None = None
         self._busy_settler = Settler(replace(settle or SettleSettings(), span=0.6, enough=4, patience=float("inf")))
@@ -222,6 +225,8 @@ class Watcher:
                                 note=_why(self._settled))]
         pace = {SettleState.SETTLED: s.check_every, SettleState.EMPTY: s.check_every,
                 SettleState.DOUBTFUL: s.relook_every, SettleState.HAND: s.hand_every}.get(self._state, s.look_every)
+        if self._few_at is not None and frame.t - self._few_at < s.doubt_fewer:
+            pace = min(pace, s.relook_every)  # fewer than eight: a die may have been overlooked
         if frame.t - self._looked_at < pace:
             return []
         if self._state in (SettleState.SETTLED, SettleState.EMPTY):
@@ -342,6 +347,10 @@ class Watcher:
         self._rest_grey, self._shaken, self._committed, self._said_moving = grey, False, True, False
         self._gate.settled(die_size([die.box for die in reading.dice]) if reading.dice else None)
         self._fewer_since = frame.t if self._tracker.incomplete else None
+        if not 0 < len(reading.dice) < DICE:
+            self._few_at = None
+        elif self._few_at is None or known is None or not _same_scene(known, reading):
+            self._few_at = frame.t
         events = [self._name_state(reading, frame, changes, known)]
         for change in changes:
             events += self._tell(change, reading, frame)

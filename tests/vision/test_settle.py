@@ -75,6 +75,16 @@ def test_one_look_that_misses_a_die_does_not_count() -> None:
     assert len(result[0].reading.dice) == 8
 
 
+def test_a_look_that_misses_a_die_never_settles_without_it() -> None:
+    for missed in range(1, 9):
+        seen = looks(10)
+        seen[missed] = reading(dice(EIGHT[:7]), missed)
+        result = settle(seen)
+        assert result is not None
+        assert len(result[0].reading.dice) == 8
+        assert result[1] <= 5
+
+
 def test_one_wrong_look_is_outvoted() -> None:
     seen = looks(12)
     seen[1] = reading([die(X, PLACES[0], 0.6), *dice(EIGHT[1:], PLACES[1:])], 1)
