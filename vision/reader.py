@@ -7,16 +7,16 @@ Call a reader from one thread at a time.
 
 from __future__ import annotations
 
-import importlib
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
-import cv2
 import numpy as np
 
 from scorer.faces import DICE, Face
 
+from .cards import CardReader as NcnnCardReader
+from .cards import on_card
 from .certainty import FACES, FOREIGN, NOTHING, Calibration, Evidence, Verdict, likeness, weigh
 from .detector import CLASSES, Detections, Detector
 from .ncnn_net import Floats, ModelError
@@ -167,7 +167,7 @@ class Reader:
             box,
             _alternatives(fused, face, certainty),
             cocked,
-            card is not None and _inside(box, card),
+            card is not None and bool(on_card(card, evidence.boxes[i])[0]),
             tuple(problems),
             evidence.looks.embeddings[i],
         )
@@ -195,14 +195,9 @@ class Reader:
 
 
 def _load_cards(models: Path) -> CardReader | None:
-    """The card reader, where this version has one."""
+    """The card reader, where its weights are."""
     try:
-        cards = importlib.import_module("vision.cards")
-    except ImportError:
-        return None
-    load = getattr(getattr(cards, "CardReader", None), "load", None)
-    try:
-        return load(models) if load is not None else None  # type: ignore[no-any-return]
+        return NcnnCardReader.load(models)
     except (ModelError, OSError):
         return None
 
@@ -222,15 +217,6 @@ def _box(values: Floats) -> Box:
 
 def _touch(a: Box, b: Box) -> bool:
     return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
-
-
-def _inside(box: Box, card: CardReading) -> bool:
-    """Whether the middle of the die lies on the card."""
-    corners = np.array(card.corners, np.float32)
-    if corners.shape != (4, 2):
-        return False
-    middle = ((box[0] + box[2]) / 2, (box[1] + box[3]) / 2)
-    return cv2.pointPolygonTest(corners.reshape(-1, 1, 2), middle, False) >= 0
 
 
 def _alternatives(fused: Floats, face: int, certainty: float) -> tuple[tuple[Face, float], ...]:

@@ -72,8 +72,8 @@ def _with_border(art: Picture) -> Picture:
 
 
 @cache
-def card_art(label: str, *, own: bool = True, reference: bool = True) -> tuple[Picture, ...]:
-    """All pictures of a card, (400, 248, 3) uint8 BGR, upright."""
+def card_art(label: str, *, own: bool = True, reference: bool = True, folder: str = "") -> tuple[Picture, ...]:
+    """All pictures of a card, (400, 248, 3) uint8 BGR, upright. `folder`: of the reference, only from this one."""
     pictures = []
     if own and label != "unknown":
         from datasets.drawings.cards import card_picture
@@ -83,6 +83,8 @@ def card_art(label: str, *, own: bool = True, reference: bool = True) -> tuple[P
         )
     if reference:
         for name in ART.get(label, ()):
+            if not name.startswith(folder):
+                continue
             art = cv2.imread(str(reference_folder() / "cards" / f"{name}.jpg"))
             if art is not None:
                 pictures.append(_with_border(art))
@@ -280,14 +282,21 @@ def card_shot(
     own: bool = True,
     reference: bool = True,
     shrink: tuple[float, float] = (1.0, 3.0),
+    folder: str = "",
+    zoom: tuple[float, float] = (1.1, 1.45),
+    held_out: bool = False,
 ) -> CardShot:
-    """Draw one cut-out of `side` pixels: square round the card's box, about a quarter larger than the box."""
+    """Draw one cut-out of `side` pixels: square round the card's box, about a quarter larger than the box.
+
+    `folder`: reference art from this one only. `zoom`: side of the cut-out in sides of the box. `held_out`: the
+    photographs below are those that nothing learns from.
+    """
     name = label or str(rng.choice([*LABELS[:-1], "unknown", "unknown", "unknown"]))
-    choices = card_art(name, own=own, reference=reference) if name != "unknown" else ()
+    choices = card_art(name, own=own, reference=reference, folder=folder) if name != "unknown" else ()
     art = choices[int(rng.integers(len(choices)))] if choices else unknown_art(rng, own=own, reference=reference)
     quad = _quad(rng)
-    zoom = 1 / rng.uniform(1.1, 1.45)
-    corners = (quad * zoom + 0.5 + rng.uniform(-0.5, 0.5, 2) * (1 - zoom) * 0.8).astype(np.float32)
+    share = 1 / rng.uniform(*zoom)
+    corners = (quad * share + 0.5 + rng.uniform(-0.5, 0.5, 2) * (1 - share) * 0.8).astype(np.float32)
     long = float(max(np.linalg.norm(corners[i] - corners[i - 1]) for i in range(4))) * side
     shrunk = min(1.0, long * 1.25 / 400)  # near the size it is seen at, so that nothing aliases
     art, outline = (
@@ -298,7 +307,7 @@ def card_shot(
     matrix = cv2.getPerspectiveTransform(source, corners * side)
     shown = cv2.warpPerspective(outline, matrix, (side, side), flags=cv2.INTER_LINEAR)
     laid = cv2.warpPerspective(art, matrix, (side, side), flags=cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
-    image = background(rng, side, side).astype(np.float32)
+    image = background(rng, side, side, held_out=held_out).astype(np.float32)
     drop = np.roll(cv2.GaussianBlur(shown, (0, 0), side / 60), tuple(rng.integers(-3, 4, 2)), (0, 1))
     image *= 1 - 0.35 * drop[..., None]
     image = image * (1 - shown[..., None]) + laid * shown[..., None]

@@ -10,6 +10,8 @@ import json
 import sys
 from pathlib import Path
 
+NETWORKS = ("detector", "secondlook", "cardcorners", "cardface")
+
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the subcommand."""
@@ -19,7 +21,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("--json", action="store_true", help="the game as one JSON line on standard output, no files")
     parser.add_argument("--out", type=Path, help="folder for the files (default: here; networks: models)")
     parser.add_argument("--data", type=Path, help="folder of the games (default: as `ausguck run`)")
-    parser.add_argument("--network", choices=("detector", "secondlook"), help="export this trained network instead")
+    parser.add_argument("--network", choices=NETWORKS, help="export this trained network instead")
     parser.add_argument("--weights", type=Path, help="with --network: the trained weights (best.pt)")
     parser.add_argument("--format", choices=("ncnn", "onnx"), default="ncnn", help="with --network (default: ncnn)")
     parser.set_defaults(run=run)

@@ -1,8 +1,8 @@
-"""The two card networks: `CardCorners` finds a card's four corners in a cut-out, `CardFace` names the straightened card.
+"""The two card networks: `CardCorners` finds a card's four corners in a cut-out, `CardFace` names the straight card.
 
-CardCorners: (n, 3, 96, 96) RGB 0..1 → `corners` (n, 8): x, y of four corners clockwise, in cut-out sides; which of the two
-short sides is the top is left open. CardFace: (n, 3, 128, 80) → `logits` (n, len(LABELS) + 1), the last of them
-"upside down", and `embedding` (n, 64).
+CardCorners: (n, 3, 96, 96) RGB 0..1 → `corners` (n, 8), the corners in a form that does not change when the card turns
+by half (`encode_corners`): named one by one they would have to change places somewhere.
+CardFace: (n, 3, 128, 80) → `logits` (n, len(LABELS) + 1), the last of them "upside down", and `embedding` (n, 64).
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from datasets.quick.cards import LABELS, card_shot
+from vision.cards import decode_corners
 
 from .secondlook import ConvBlock, Residual
 
@@ -42,7 +43,7 @@ class CardCorners(nn.Module):
         self.corners = nn.Sequential(nn.Linear(2 * w * 36, 96), nn.ReLU(inplace=True), nn.Linear(96, 8))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return self.corners(self.body(x).flatten(1)) + 0.5
+        return self.corners(self.body(x).flatten(1))
 
 
 class CardFace(nn.Module):
@@ -63,6 +64,18 @@ class CardFace(nn.Module):
         features = F.avg_pool2d(self.body(x), (2, 1))  # (8, 5) → (4, 5)
         embedding = self.embed(features.flatten(1))
         return self.classify(F.relu(embedding)), embedding
+
+
+def encode_corners(corners: np.ndarray) -> np.ndarray:
+    """Corners ((n, 4, 2) or (n, 8) in cut-out sides) as the network gives them, (n, 8): see `decode_corners`.
+
+    Middles of both diagonals from the middle of the cut-out, then both half diagonals squared as complex numbers.
+    """
+    p = corners.reshape(-1, 4, 2)
+    middles = (p[:, :2] + p[:, 2:]) / 2 - 0.5
+    x, y = ((p[:, :2] - p[:, 2:]) / 2).transpose(2, 0, 1)
+    squares = np.stack((x * x - y * y, 2 * x * y), 2)
+    return np.concatenate((middles, squares), 1).reshape(-1, 8).astype(np.float32)
 
 
 def straighten(image: np.ndarray, corners: np.ndarray) -> np.ndarray:
@@ -130,60 +143,129 @@ def _tensor(images: np.ndarray, rng: np.random.Generator | None = None) -> torch
     return x
 
 
-def corner_loss(guess: torch.Tensor, truth: torch.Tensor) -> torch.Tensor:
-    """Smooth distance to the nearer of the two ways to name the corners of an upright or upside-down card; (n,)."""
-    other = torch.roll(truth.view(-1, 4, 2), 2, 1).flatten(1)
-    losses = [F.smooth_l1_loss(guess, t, reduction="none", beta=0.02).mean(1) for t in (truth, other)]
-    return torch.minimum(*losses)
+def _turned(shots: np.ndarray, corners: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Every cut-out in one of its eight views by turning and mirroring: where corners are does not depend on it."""
+    shots, points = shots.copy(), corners.reshape(-1, 4, 2).copy()
+    for i, (turn, mirror) in enumerate(zip(rng.integers(0, 4, len(shots)), rng.random(len(shots)) < 0.5, strict=True)):
+        if mirror:  # clockwise again: top right, top left, bottom left, bottom right
+            shots[i], points[i] = shots[i, :, ::-1].copy(), points[i][[1, 0, 3, 2]]
+            points[i, :, 0] = 1 - points[i, :, 0]
+        for _ in range(turn):
+            points[i] = np.stack((points[i, :, 1], 1 - points[i, :, 0]), 1)
+        shots[i] = np.rot90(shots[i], turn)
+    return shots, points.reshape(-1, 8)
 
 
-def train_cards(folder: Path, out: Path, *, epochs: int, batch: int = 128, lr: float = 2e-3, seed: int = 1) -> None:
-    """Train both from `folder`/train and /val; writes `<out>/corners.pt` and `<out>/face.pt` after every epoch."""
+def _shaken(faces: np.ndarray, rng: np.random.Generator, strength: float = 0.02) -> np.ndarray:
+    """Straightened cards as they come out when their corners are found a little beside the true ones."""
+    w, h = FACE_SIZE
+    source = np.array([[0, 0], [w, 0], [w, h], [0, h]], np.float32)
+    noise = (rng.normal(0, strength, (len(faces), 4, 2)) + rng.normal(0, strength, (len(faces), 1, 2))) * h
+    return np.stack(
+        [
+            cv2.warpPerspective(
+                face,
+                cv2.getPerspectiveTransform(source, source + shift.astype(np.float32)),
+                (w, h),
+                borderMode=cv2.BORDER_REFLECT_101,
+            )
+            for face, shift in zip(faces, noise, strict=True)
+        ]
+    )
+
+
+def _rate(done: float, highest: float) -> float:
+    """Learning rate after the share `done` of the training: a short rise, then half a cosine to almost nothing."""
+    rise = 0.06
+    return highest * (done / rise if done < rise else 0.5 * (1 + np.cos(np.pi * (done - rise) / (1 - rise)))) + 1e-5
+
+
+def train_cards(
+    folder: Path,
+    out: Path,
+    *,
+    minutes: float,
+    batch: int = 32,
+    lr: float = 2e-3,
+    seed: int = 1,
+    rescan: float = 0.2,
+    corners_per_face: int = 1,
+    resume: Path | None = None,
+) -> None:
+    """Train both for `minutes`, batch about, from `folder`/train and /val; writes `<out>/corners.pt` and `face.pt`.
+
+    Trained by the clock, so that a busy machine costs steps, not the end of the schedule. Shards that were drawn
+    meanwhile are taken in whenever the share `rescan` of the time has passed; then both are also scored and kept.
+    `corners_per_face`: steps of the corner network, which learns more slowly, for one of the other. `resume`: a folder
+    with weights to start from.
+    """
     out.mkdir(parents=True, exist_ok=True)
     torch.manual_seed(seed)
     rng = np.random.default_rng(seed)
+    models = {
+        name: model.to(memory_format=torch.channels_last)
+        for name, model in (("corners", CardCorners()), ("face", CardFace()))
+    }
+    if resume is not None:
+        for name, model in models.items():
+            model.load_state_dict(torch.load(resume / f"{name}.pt", weights_only=False)["model"])
+    optimisers = {name: torch.optim.AdamW(m.parameters(), lr=lr, weight_decay=0.02) for name, m in models.items()}
     train, val = _load(folder / "train"), _load(folder / "val")
-    n = len(train["labels"])
-    for name, model in (("corners", CardCorners()), ("face", CardFace())):
-        model = model.to(memory_format=torch.channels_last)
-        optimiser = torch.optim.AdamW(model.parameters(), lr=lr, weight_decay=0.02)
-        schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, lr, total_steps=epochs * (n // batch), pct_start=0.1)
-        for epoch in range(epochs):
-            model.train()
-            began, total = time.monotonic(), 0.0
-            order = rng.permutation(n)
-            for start in range(0, n - batch + 1, batch):
-                index = np.sort(order[start : start + batch])
-                x = _tensor(train["shots" if name == "corners" else "faces"][index], rng)
-                with torch.autocast("cpu", torch.bfloat16):
-                    output = model(x.to(memory_format=torch.channels_last))
-                if name == "corners":
-                    loss = corner_loss(output.float(), torch.from_numpy(train["corners"][index])).mean()
-                else:
-                    # A card that hardly shows is nobody's fault: it counts less, not as another card.
-                    weight = torch.from_numpy(np.clip((train["visible"][index] - 0.3) * 2, 0.05, 1))
-                    loss = (
-                        F.cross_entropy(output[0].float(), torch.from_numpy(train["labels"][index]), reduction="none")
-                        * weight
-                    ).mean()
-                optimiser.zero_grad(set_to_none=True)
-                loss.backward()
-                optimiser.step()
-                schedule.step()
-                total += loss.item() * len(index)
-            print(
-                json.dumps(
-                    {
-                        "net": name,
-                        "epoch": epoch,
-                        "loss": round(total / n, 5),
-                        "seconds": round(time.monotonic() - began, 1),
-                        **_score(name, model, val),
-                    }
-                ),
-                flush=True,
-            )
-            torch.save({"model": model.state_dict(), "epoch": epoch}, out / f"{name}.pt")
+    began, told, steps = time.monotonic(), 0.0, 0
+    total = dict.fromkeys(models, 0.0)
+    while True:
+        order = rng.permutation(len(train["labels"]))
+        for start in range(0, len(order) - batch + 1, batch):
+            done = (time.monotonic() - began) / (minutes * 60)
+            if done >= 1 or done - told >= rescan:
+                break
+            index = np.sort(order[start : start + batch])
+            for name, model in models.items():
+                if name == "face" and steps % corners_per_face:
+                    continue
+                for group in optimisers[name].param_groups:
+                    group["lr"] = _rate(done, lr)
+                total[name] = 0.98 * total[name] + 0.02 * _step(name, model, optimisers[name], train, index, rng)
+            steps += 1
+        if done >= 1 or done - told >= rescan:
+            told = done
+            for name, model in models.items():
+                report = {"net": name, "done": round(done, 3), "steps": steps, "loss": round(total[name], 5)}
+                print(json.dumps({**report, "shots": len(order), **_score(name, model, val)}), flush=True)
+                torch.save({"model": model.state_dict(), "steps": steps}, out / f"{name}.pt")
+            if done >= 1:
+                return
+            train = _load(folder / "train")
+
+
+def _step(
+    name: str,
+    model: nn.Module,
+    optimiser: torch.optim.Optimizer,
+    train: dict[str, np.ndarray],
+    index: np.ndarray,
+    rng: np.random.Generator,
+) -> float:
+    """One step of one network on the shots `index`; returns the loss."""
+    model.train()
+    if name == "corners":
+        pictures, corners = _turned(train["shots"][index], train["corners"][index], rng)
+    else:
+        pictures = _shaken(train["faces"][index], rng)
+    x = _tensor(pictures, rng).to(memory_format=torch.channels_last)
+    with torch.autocast("cpu", torch.bfloat16):
+        output = model(x)
+    if name == "corners":
+        loss = F.smooth_l1_loss(output.float(), torch.from_numpy(encode_corners(corners)), beta=0.01)
+    else:
+        # A card that hardly shows is nobody's fault: it counts less, not as another card.
+        weight = torch.from_numpy(np.clip((train["visible"][index] - 0.3) * 2, 0.05, 1))
+        truth = torch.from_numpy(train["labels"][index])
+        loss = (F.cross_entropy(output[0].float(), truth, reduction="none") * weight).mean()
+    optimiser.zero_grad(set_to_none=True)
+    loss.backward()
+    optimiser.step()
+    return float(loss.detach())
 
 
 @torch.no_grad()
@@ -193,10 +275,9 @@ def _score(name: str, model: nn.Module, val: dict[str, np.ndarray]) -> dict[str,
     outputs = [model(_tensor(images[i : i + 256])) for i in range(0, len(images), 256)]
     seen = val["visible"] >= 0.6
     if name == "corners":
-        guess, truth = torch.cat(outputs).view(-1, 4, 2), torch.from_numpy(val["corners"]).view(-1, 4, 2)
-        error = torch.minimum(
-            (guess - truth).norm(dim=2).mean(1), (guess - truth.roll(2, 1)).norm(dim=2).mean(1)
-        ).numpy()
+        guess = np.stack([decode_corners(row) for row in torch.cat(outputs).numpy()])
+        truth = val["corners"].reshape(-1, 4, 2)
+        error = np.minimum(*(np.linalg.norm(np.roll(guess, k, 1) - truth, axis=2).mean(1) for k in (0, 2)))
         return {"error_median": float(np.median(error[seen])), "error_p95": float(np.quantile(error[seen], 0.95))}
     logits = torch.cat([o[0] for o in outputs])
     right = (logits.argmax(1).numpy() == val["labels"])[seen]

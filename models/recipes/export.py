@@ -22,8 +22,18 @@ import numpy as np
 import torch
 from torch import nn
 
-OUTPUTS = {"detector": ("p8", "p16", "p32"), "secondlook": ("logits", "embedding", "cocked")}
-SHAPES = {"detector": ((1, 3, 320, 416), (1, 3, 416, 352)), "secondlook": ((1, 3, 64, 64), (1, 3, 64, 64))}
+OUTPUTS = {
+    "detector": ("p8", "p16", "p32"),
+    "secondlook": ("logits", "embedding", "cocked"),
+    "cardcorners": ("corners",),
+    "cardface": ("logits", "embedding"),
+}
+SHAPES = {
+    "detector": ((1, 3, 320, 416), (1, 3, 416, 352)),
+    "secondlook": ((1, 3, 64, 64), (1, 3, 64, 64)),
+    "cardcorners": ((1, 3, 96, 96), (1, 3, 96, 96)),
+    "cardface": ((1, 3, 128, 80), (1, 3, 128, 80)),
+}
 """Two shapes each: whatever differs between them may vary at run time."""
 TOLERANCE = 0.05
 """Largest allowed difference relative to the spread of an output: fp16 weights cost about a hundredth."""
@@ -66,6 +76,13 @@ def load(network: str, weights: Path | None) -> nn.Module:
         model: nn.Module = SecondLook(state["width"])
         if weights:
             model.load_state_dict(state["model"])
+        return model.eval()
+    if network in ("cardcorners", "cardface"):
+        from .cards import CardCorners, CardFace
+
+        model = CardCorners() if network == "cardcorners" else CardFace()
+        if weights:
+            model.load_state_dict(torch.load(weights, map_location="cpu", weights_only=False)["model"])
         return model.eval()
     from ultralytics import YOLO
 
@@ -150,7 +167,8 @@ def compare(model: nn.Module, network: str, out: Path, kind: str) -> float:
         small = torch.from_numpy(rng.random((1, 3, shape[2] // 16, shape[3] // 16), np.float32))
         x = nn.functional.interpolate(small, shape[2:], mode="bicubic").clamp(0, 1)
         with torch.no_grad():
-            wanted = [value[0].numpy() for value in model(x)]
+            answer = model(x)
+            wanted = [value[0].numpy() for value in ((answer,) if isinstance(answer, torch.Tensor) else answer)]
         got = (_run_ncnn if kind == "ncnn" else _run_onnx)(network, out, x.numpy())
         for a, b in zip(wanted, got, strict=True):
             scale = np.abs(a).max() + 1e-6
