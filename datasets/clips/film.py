@@ -57,14 +57,14 @@ def _laid(camera: Camera, flat: Flat) -> tuple[int, int, Floats, Floats] | None:
     art = _art(flat.name)
     size = float(np.linalg.norm(corners[3] - corners[0]))
     shrink = min(1.0, size * 1.5 / art.shape[0])
-    art = cv2.resize(art, None, fx=shrink, fy=shrink, interpolation=cv2.INTER_AREA)
+    art = np.asarray(cv2.resize(art, None, fx=shrink, fy=shrink, interpolation=cv2.INTER_AREA), np.uint8)
     ah, aw = art.shape[:2]
     source = np.array([[0, 0], [aw, 0], [aw, ah], [0, ah]], np.float32)
     part = (int(high[0] - low[0]), int(high[1] - low[1]))
     matrix = cv2.getPerspectiveTransform(source, (corners - low).astype(np.float32))
     colour = cv2.warpPerspective(art[..., :3], matrix, part, flags=cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
-    cover = cv2.warpPerspective(art[..., 3], matrix, part, flags=cv2.INTER_LINEAR).astype(np.float32) / 255
-    return int(low[0]), int(low[1]), to_linear(colour), cover
+    cover = cv2.warpPerspective(art[..., 3], matrix, part, flags=cv2.INTER_LINEAR).astype(np.float32) / np.float32(255)
+    return int(low[0]), int(low[1]), to_linear(np.asarray(colour, np.uint8)), np.asarray(cover, np.float32)
 
 
 class _Cache(OrderedDict[Any, Any]):
@@ -148,8 +148,7 @@ class Film:
                 return self._whole[key]  # type: ignore[no-any-return]
         picture = self._linear(t, start, end)
         picture *= self._gain * np.float32(end.light)
-        picture = cv2.GaussianBlur(picture, (0, 0), self.session.blur)
-        done = to_srgb(picture)
+        done = to_srgb(np.asarray(cv2.GaussianBlur(picture, (0, 0), self.session.blur), np.float32))
         return self._whole.keep(key, done) if key is not None else done
 
     def _linear(self, t: float, start: State, end: State) -> Floats:
@@ -195,7 +194,7 @@ class Film:
             x, y, colour, cover = laid
             part = ground[y : y + cover.shape[0], x : x + cover.shape[1]]
             soft = cv2.GaussianBlur(cover, (0, 0), 1.6)[..., None]
-            part *= 1 - 0.45 * soft * (1 - cover[..., None])
+            part[:] = part * (1 - 0.45 * soft * (1 - cover[..., None]))
             part[:] = part * (1 - cover[..., None]) + colour * cover[..., None]
         return self._grounds.keep(key, ground)  # type: ignore[no-any-return]
 
@@ -232,19 +231,19 @@ class Film:
             return
         moments = int(np.clip(np.ceil(max(travel / 3, turned * 5)), 2, 4))
         neighbours = [self._die(middle, j) for j in near]
-        layers = []
+        layers: list[tuple[int, int, Floats]] = []
         for k in range(moments):
             state = self.stage.at(max(t - EXPOSURE * (1 - k / (moments - 1)), 0.0))
             patch = _trace(camera, [self._die(state, i), *neighbours], 0, self.session.lighting, 1)
             if patch.layer is not None:
-                layers.append(patch)
+                layers.append((patch.x, patch.y, patch.layer))
         if not layers:
             return
-        x0, y0 = min(p.x for p in layers), min(p.y for p in layers)
-        x1, y1 = max(p.x + p.layer.shape[1] for p in layers), max(p.y + p.layer.shape[0] for p in layers)
+        x0, y0 = min(x for x, _, _ in layers), min(y for _, y, _ in layers)
+        x1, y1 = max(x + a.shape[1] for x, _, a in layers), max(y + a.shape[0] for _, y, a in layers)
         smear = np.zeros((y1 - y0, x1 - x0, 4), np.float32)
-        for p in layers:
-            smear[p.y - y0 : p.y - y0 + p.layer.shape[0], p.x - x0 : p.x - x0 + p.layer.shape[1]] += p.layer / moments
+        for x, y, layer in layers:
+            smear[y - y0 : y - y0 + layer.shape[0], x - x0 : x - x0 + layer.shape[1]] += layer / np.float32(moments)
         _over(picture, x0, y0, smear)
 
     def _lay_flats(self, picture: Floats, camera: Camera, flats: list[Flat]) -> None:

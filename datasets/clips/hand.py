@@ -7,9 +7,11 @@ surface is what is seen, so a height a pixel is enough: normals, creases and sha
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import cv2
 import numpy as np
+import numpy.typing as npt
 
 from datasets.quick.body import Floats
 from datasets.quick.scene import Camera, Lighting
@@ -116,12 +118,13 @@ def _limbs(hand: Hand, look: HandLook) -> list[_Limb]:
     turn = np.array([[c * flip, s * flip, 0], [-s, c, 0], [0, 0, 1]], np.float32)
     move = np.array([hand.x, hand.y, hand.z], np.float32)
 
-    def put(p: Floats) -> Floats:
-        return (p @ turn + move).astype(np.float32)
+    def put(p: npt.NDArray[np.floating[Any]]) -> Floats:
+        return np.asarray(p @ turn + move, np.float32)
 
-    wrist, elbow = _WRIST * look.size, _ELBOW * look.size
+    size = np.float32(look.size)
+    wrist, elbow = _WRIST * size, _ELBOW * size
     limbs = []
-    cuff = wrist + (elbow - wrist) * look.sleeve_from
+    cuff = wrist + (elbow - wrist) * np.float32(look.sleeve_from)
     limbs.append(_Limb(put(wrist), put(cuff), 24.0, 28.0, "skin"))
     limbs.append(_Limb(put(cuff), put(elbow), 35.0, 47.0, "sleeve"))
     for i in range(4):
@@ -195,9 +198,11 @@ def render_hand(
     if travel is not None and float(np.hypot(*travel)) > 1.5:
         colour, cover = _smear(colour, travel / _SHRINK), _smear(cover, travel / _SHRINK)
     full = (int(high[0] - low[0]), int(high[1] - low[1]))
-    colour = cv2.resize(colour, (int(size[0]) * _SHRINK, int(size[1]) * _SHRINK), interpolation=cv2.INTER_LINEAR)
-    cover = cv2.resize(cover, (int(size[0]) * _SHRINK, int(size[1]) * _SHRINK), interpolation=cv2.INTER_LINEAR)
-    colour, cover = colour[: full[1], : full[0]], cover[: full[1], : full[0]]
+    large = (int(size[0]) * _SHRINK, int(size[1]) * _SHRINK)
+    colour, cover = (
+        np.asarray(cv2.resize(part, large, interpolation=cv2.INTER_LINEAR), np.float32)[: full[1], : full[0]]
+        for part in (colour, cover)
+    )
     ys, xs = np.flatnonzero((cover > 0.5).any(1)), np.flatnonzero((cover > 0.5).any(0))
     box = (
         (0.0, 0.0, 0.0, 0.0)
@@ -207,7 +212,7 @@ def render_hand(
     return HandLayer(int(low[0]), int(low[1]), np.ascontiguousarray(colour), np.ascontiguousarray(cover), box)
 
 
-def _smear(image: Floats, way: Floats) -> Floats:
+def _smear(image: Floats, way: npt.NDArray[np.floating[Any]]) -> Floats:
     """Motion blur along `way` pixels."""
     n = int(min(max(abs(float(way[0])), abs(float(way[1]))), 30)) + 1
     kernel = np.zeros((2 * n + 1, 2 * n + 1), np.float32)
@@ -268,8 +273,8 @@ def _shade(
     gx = np.clip(cv2.Sobel(smooth, cv2.CV_32F, 1, 0, scale=scale / 8), -2.2, 2.2)
     gy = np.clip(cv2.Sobel(smooth, cv2.CV_32F, 0, 1, scale=scale / 8), -2.2, 2.2)
     # The picture's y runs towards the player, the world's away.
-    n = np.dstack([-gx, gy, np.ones_like(gx)])
-    n /= np.linalg.norm(n, axis=2, keepdims=True)
+    steep = np.dstack([-gx, gy, np.ones_like(gx)]).astype(np.float32)
+    n = steep / np.linalg.norm(steep, axis=2, keepdims=True)
     wide = cv2.GaussianBlur(ground, (0, 0), max(1.0, scale * 7))
     crease = np.clip(1 - (wide - smooth) / 26, 0.35, 1.0)[..., None]
     rng = np.random.default_rng(7)  # the same blotches in every frame
