@@ -342,7 +342,9 @@ FACE_WORDS: dict[Face, tuple[str, ...]] = {
 def face_of(path: Path) -> Face | None:
     """Which face the file's name promises."""
     name = path.stem.lower()
-    return next((face for face, words in FACE_WORDS.items() if any(word in name for word in words)), None)
+    found = [(len(word), face) for face, words in FACE_WORDS.items() for word in words if word in name]
+    # The longest word counts: "loro" (parrot) holds "oro" (gold).
+    return max(found)[1] if found else None
 
 
 def face_crops(

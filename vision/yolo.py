@@ -39,10 +39,12 @@ class Looking:
     """Dice smaller than this are looked at again, enlarged."""
     wanted_die: float = 24.0
     """The size to which small dice are enlarged."""
-    large_die: float = 110.0
-    """Dice larger than this are looked at again, shrunk."""
+    large_die: float = 46.0
+    """Dice larger than this are looked at again, shrunk: none in training were."""
     most: int = 832
     """Longest side ever given to the network."""
+    other_scales: tuple[float, ...] = (2.0, 0.5, 0.25)
+    """Further looks at a single photograph, whose dice may be tiny or fill it, as multiples of the first."""
     same: float = 0.5
     """Boxes that share this much (intersection over union) are one thing."""
 
@@ -74,26 +76,33 @@ class YoloDetector:
     def detect(self, image: Image) -> Detections:
         """Find dice, cards and hands in `image` ((h, w, 3) uint8 BGR)."""
         h, w = image.shape[:2]
-        whole = Region(0, 0, w, h, self.looking.long_side / max(h, w))
+        # Never enlarged blindly: a small picture of few pixels holds large dice.
+        return self._detect_at(image, min(1.0, self.looking.long_side / max(h, w)))
+
+    def detect_thoroughly(self, image: Image, wanted: int) -> Detections:
+        """As `detect`; where fewer than `wanted` dice are found, look again at other sizes.
+
+        For single photographs, whose dice may be tiny or fill the picture; a table's camera is placed so that they are
+        neither.
+        """
+        best = self.detect(image)
+        long = max(image.shape[:2])
+        usual = min(1.0, self.looking.long_side / long)
+        for factor in self.looking.other_scales:
+            if _sure_dice(best) >= wanted:
+                break
+            again = self._detect_at(image, min(factor * usual, self.looking.most / long))
+            if _weight(again) > 1.1 * _weight(best):
+                best = again
+        return best
+
+    def _detect_at(self, image: Image, scale: float) -> Detections:
+        """A pass over the whole frame, and a second one where its dice came out too small or too large."""
+        h, w = image.shape[:2]
+        whole = Region(0, 0, w, h, scale)
         first = self.look(image, whole)
         closer = self._closer(first, whole)
         return _put_together(first, self.look(image, closer), closer) if closer else first
-
-    def detect_thoroughly(self, image: Image, wanted: int) -> Detections:
-        """As `detect`; where fewer than `wanted` dice are found, look again at twice the size.
-
-        For single photographs, whose dice may be tiny; a table's camera is placed so that they are not.
-        """
-        found = self.detect(image)
-        h, w = image.shape[:2]
-        if int(is_die(found).sum()) >= wanted or max(h, w) <= self.looking.long_side:
-            return found
-        whole = Region(0, 0, w, h, self.looking.most / max(h, w))
-        again = self.look(image, whole)
-        closer = self._closer(again, whole)
-        if closer:
-            again = _put_together(again, self.look(image, closer), closer)
-        return again if _sure_dice(again) > _sure_dice(found) else found
 
     def look(self, image: Image, region: Region) -> Detections:
         """One pass of the network over a region of `image`; boxes in pixels of `image`."""
@@ -117,10 +126,12 @@ class YoloDetector:
         boxes = found.boxes[is_die(found)]
         if len(boxes) == 0:
             return None
+        sure = found.scores[is_die(found), :DICE_CLASSES].max(1)
+        boxes = boxes[sure >= min(0.3, float(sure.max()))]
         die = float(np.median((boxes[:, 2:] - boxes[:, :2]).max(1)))
         now = die * seen.scale
         if now > self.looking.large_die:
-            return Region(seen.x, seen.y, seen.w, seen.h, 0.5 * self.looking.large_die / die)
+            return Region(seen.x, seen.y, seen.w, seen.h, self.looking.wanted_die / die)
         if now >= self.looking.small_die:
             return None
         x0, y0 = (max(0, int(v)) for v in boxes[:, :2].min(0) - 2 * die)
@@ -138,6 +149,12 @@ def is_die(found: Detections) -> npt.NDArray[np.bool_]:
 
 def _sure_dice(found: Detections) -> int:
     return int((found.scores[:, :DICE_CLASSES].max(1, initial=0) > 0.5).sum())
+
+
+def _weight(found: Detections) -> float:
+    """How much there is to say for these dice: looks at a wrong scale find parts of dice, and are not sure of them."""
+    best = found.scores[:, :DICE_CLASSES].max(1, initial=0)
+    return float((best[best > 0.3] ** 2).sum())
 
 
 def _put_together(wide: Detections, close: Detections, region: Region) -> Detections:

@@ -34,7 +34,11 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("--faces", metavar="DIR", type=Path, help="also read photographs of single faces from here")
     parser.add_argument("--models", type=Path, help="folder of the networks (default: those that came along)")
     parser.add_argument(
-        "--raids", metavar="DIR", type=Path, nargs="?", const=Path("tests/replay"),
+        "--raids",
+        metavar="DIR",
+        type=Path,
+        nargs="?",
+        const=Path("tests/replay"),
         help="whole raids: clips in this folder (default: tests/replay), and simulated ones",
     )
     parser.add_argument("--count", type=int, default=200, help="with --raids: how many simulated raids (default: 200)")
@@ -74,8 +78,13 @@ def _raids(args: argparse.Namespace) -> int:
         print(f"expected a folder of clips, but there is no {args.raids}: check the name", file=sys.stderr)
         return 2
     try:
-        answer = report(count=args.count, seed=args.seed, folder=folder, models=args.models,
-                        tell=lambda text: print(text, file=sys.stderr))
+        answer = report(
+            count=args.count,
+            seed=args.seed,
+            folder=folder,
+            models=args.models,
+            tell=lambda text: print(text, file=sys.stderr),
+        )
     except (OSError, RuntimeError, ValueError) as error:
         print(error, file=sys.stderr)
         return 2
@@ -161,7 +170,7 @@ def _evaluate(args: argparse.Namespace, reader: Reader) -> dict[str, Any]:
     for number, scene in enumerate(scenes):
         _progress("reading", number, len(scenes))
         image = load_photo(scene.path).image
-        reading = reader.read(image)
+        reading = reader.read(image, thorough=True)
         failure = tally.add(scene, reading)
         if failure:
             _keep(args.out / failure, scene, image, reading)
@@ -190,12 +199,16 @@ def _faces(folder: Path, reader: Reader, sizes: Sequence[int] = (24, 30, 40, 50,
     right: Counter[int] = Counter()
     second: Counter[int] = Counter()
     total: Counter[int] = Counter()
-    wrong = []
+    wrong: list[dict[str, Any]] = []
+    misread: Counter[str] = Counter()
     for path, face, size, image, box in face_crops(paths, sizes):
         total[size] += 1
         looks = reader.second.look(image, np.array([box], np.float32))
-        second[size] += FACES[int(looks.log_probabilities[0, : len(FACES)].argmax())] is face
-        reading = reader.read(image)
+        seen = FACES[int(looks.log_probabilities[0, : len(FACES)].argmax())]
+        second[size] += seen is face
+        if seen is not face:
+            misread[f"{path.name}, {size} px: {seen.value}"] += 1
+        reading = reader.read(image, thorough=True)
         good = [die.face for die in reading.dice] == [face]
         right[size] += good
         if not good:
@@ -206,6 +219,7 @@ def _faces(folder: Path, reader: Reader, sizes: Sequence[int] = (24, 30, 40, 50,
         "both_looks": {str(size): share(right[size], total[size]) for size in sizes},
         "second_look": {str(size): share(second[size], total[size]) for size in sizes},
         "wrong": wrong,
+        "wrong_second_look": dict(misread),
     }
 
 
