@@ -1,4 +1,4 @@
-"""The shape of a die: a rounded cube cut by a sphere (tumbled), as a distance function that rays can be marched through.
+"""The shape of a die: a rounded cube cut by a sphere (tumbled), as a distance function to march rays through.
 
 Lengths are in die edges: the body fills [-0.5, 0.5] on each axis.
 """

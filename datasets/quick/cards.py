@@ -1,6 +1,7 @@
 """Pictures of single pirate cards as a camera cuts them out, with their corners: what the card networks learn from.
 
-Card art: our own drawings, and the photographs and scans of `../shared/reference/cards` where they exist (they never ship).
+Card art: our own drawings, and the photographs and scans of `../shared/reference/cards` where they exist
+(they never ship).
 """
 
 from __future__ import annotations

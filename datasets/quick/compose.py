@@ -1,4 +1,4 @@
-"""Lays a layer of thrown dice over a table with cards and clutter, reaches a hand over it, and looks through a camera."""
+"""Lays a layer of thrown dice over a table with cards and clutter, under a hand, seen through a camera."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ def _posterised(face: Face) -> Floats | None:
     n = picture.shape[0]
     inner = picture[int(n * 0.05) : int(n * 0.93), int(n * 0.05) : int(n * 0.93)]
     dark = (inner.min(2) < 150).astype(np.uint8)
-    count, pieces, stats, centres = cv2.connectedComponentsWithStats(dark)
+    count, pieces, stats, _ = cv2.connectedComponentsWithStats(dark)
     keep = np.zeros_like(dark)
     h, w = dark.shape
     for i in range(1, count):  # the corners beyond the round face are painted too: they touch the picture's edge

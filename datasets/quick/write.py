@@ -1,4 +1,4 @@
-"""Writes training data from stored layers: pictures with YOLO labels for the first look, shards of crops for the second."""
+"""Writes training data from stored layers: pictures with YOLO labels for the first look, crops for the second."""
 
 from __future__ import annotations
 
