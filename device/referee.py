@@ -63,7 +63,7 @@ class RaidNow:
     on_card: frozenset[int]
     rolls: int
     asking: bool
-    """A question is open that keeps the raid from being scored."""
+    """A question about dice is open: what is rolled now has to wait for the answer."""
     announced: str | None
     """Id of the question that announces a bust or the end of an island."""
     number: int
@@ -116,7 +116,8 @@ def raid_now(state: Mapping[str, Any]) -> RaidNow:
         faces=tuple(Face(die["face"]) for die in dice),
         on_card=frozenset(die["index"] for die in dice if die["on_card"]),
         rolls=raid.get("rolls", 0),
-        asking=any(q["kind"] not in ANNOUNCED for q in questions),
+        # Which card it is can be asked while the dice roll on: the raid is counted again when the answer comes.
+        asking=any(q["kind"] not in ANNOUNCED and q["kind"] != "card" for q in questions),
         announced=announced,
         number=raid["number"] if raid else len(state["raids"]),
         playing=state["status"] not in ("no_game", "finished"),

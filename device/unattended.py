@@ -70,9 +70,13 @@ class UnattendedDesk:
         """The raid that runs."""
         raid = self.raid
         if raid is None:
-            return RaidNow("none", None, (), frozenset(), 0, bool(self.open), None, self.number, True)
-        return RaidNow(_PHASES[raid.phase], raid.card, raid.faces, raid.on_card, raid.rolls, bool(self.open), None,
+            return RaidNow("none", None, (), frozenset(), 0, self._asking, None, self.number, True)
+        return RaidNow(_PHASES[raid.phase], raid.card, raid.faces, raid.on_card, raid.rolls, self._asking, None,
                        self.number, True)
+
+    @property
+    def _asking(self) -> bool:
+        return any(ask.kind != "card" for ask in self.open)
 
     def submit(self, order: Order) -> None:
         """Do it, or raise `NotAllowed` with the rules' sentence."""

@@ -192,12 +192,23 @@ class Settler:
         s = self._settings
         last = self._looks[-1]
         same = self._like(last)
-        if 3 * len(same) < 2 * len(self._looks) or last.t - same[0].t < s.span:
+        if 3 * len(same) < len(self._looks) or last.t - same[0].t < s.span:
+            return False
+        if any(self._contradicts(look, last) for look in self._looks):
             return False
         for count, certainty in ((2, s.very_certain), (s.enough, s.certain)):
             if self._fine(last, certainty) and sum(self._fine(look, certainty) for look in same) >= count:
                 return True
         return False
+
+    def _contradicts(self, look: Reading, last: Reading) -> bool:
+        """Whether `look` is certain that a die of `last` shows another face, or that there are more dice."""
+        size = die_size([die.box for die in last.dice])
+        pairs = pair_up([d.centre for d in last.dice], [d.centre for d in look.dice], self._settings.near * size)
+        surplus = [d for j, d in enumerate(look.dice) if j not in pairs.values()]
+        sure = self._settings.certain
+        return any(d.certainty >= sure for d in surplus) or any(
+            look.dice[j].certainty >= sure and look.dice[j].face is not last.dice[i].face for i, j in pairs.items())
 
     def _like(self, last: Reading) -> list[Reading]:
         """The looks that show the same as `last`, oldest first: single looks in between may have missed something."""

@@ -44,8 +44,10 @@ class TrackSettings:
     """A die not seen for so long while things move is out of sight: what comes back may have been rolled."""
     sure_face: float = 0.75
     """Certainty from which a face in a glimpse counts as seen."""
-    flight_frames: int = 3
-    """Frames with lone spots that make a throw certain."""
+    flight: float = 0.18
+    """Seconds with lone spots from which a throw was seen; a pushed die that runs on by itself stops sooner."""
+    plain_flight: float = 0.25
+    """Seconds with lone spots, several at a time, that are a throw even if the same faces come to lie."""
 
 
 DEFAULT = TrackSettings()
@@ -83,7 +85,8 @@ class Change:
 class _Between:
     """What was seen since the last settled reading."""
 
-    lone_frames: int = 0
+    lone: float = 0.0
+    """Seconds with lone spots."""
     most_lone: int = 0
     moved: bool = False
     unseen: bool = False
@@ -135,11 +138,14 @@ class RollTracker:
 
     # -- while things move ----------------------------------------------------------------------------------------
 
-    def motion(self, lone: int) -> None:
-        """A frame in which something moved, with `lone` die-sized spots that hang on to nothing."""
+    def motion(self, lone: int, seconds: float = 1 / 15) -> None:
+        """A frame in which something moved, with `lone` die-sized spots that hang on to nothing.
+
+        `seconds` have passed since the frame before.
+        """
         self._between.moved = True
         if lone:
-            self._between.lone_frames += 1
+            self._between.lone += min(seconds, 0.15)
             self._between.most_lone = max(self._between.most_lone, lone)
 
     def blind(self) -> None:
@@ -242,9 +248,9 @@ class RollTracker:
         """Dice where none were known."""
         between = self._between
         if len(reading.dice) < DICE:
-            self._incomplete = bool(between.lone_frames or between.fliers)
+            self._incomplete = bool(between.lone or between.fliers)
             return ()
-        unseen = not self._started and not between.lone_frames and not between.fliers
+        unseen = not self._started and not between.lone and not between.fliers
         # Numbered row by row, left to right, as a person would read them.
         dice = tuple(sorted(reading.dice, key=lambda die: (round(die.centre[1] / self._size), die.centre[0])))
         self._number = 1
@@ -353,12 +359,12 @@ class RollTracker:
         dice: list[DieReading] = [die.at_rest for die in self._dice]
         for i, j in (matched | pairs).items():
             dice[i] = seen[j]
-        if same and (len(pairs) == 1 or thrown < 2):
+        if same and thrown < 2:
             return self._handled(reading, tuple(dice), pairs, slid)
         doubts: tuple[Doubt, ...] = ()
-        if same and not self._tumbled_plainly():
+        if same and not self._plainly_thrown():
             doubts = (Doubt.SAME_FACES,)
-        if len(pairs) == 1 or (len(changed) == 1 and thrown == 0):
+        elif len(pairs) == 1 or (len(changed) == 1 and thrown == 0):
             doubts = (Doubt.SINGLE,)
         if between.unseen or not between.moved:
             doubts = (*doubts, Doubt.UNSEEN)
@@ -386,17 +392,16 @@ class RollTracker:
             changes.append(Change(EventKind.MOVED, dice=moved))
         return tuple(changes)
 
-    def _tumbled_plainly(self) -> bool:
-        """Dice were seen turning over in view: that is a throw, even if they land as they were."""
-        tumbled = sum(die.tumbled for die in self._dice)
-        return tumbled >= 2 and self._between.lone_frames >= self._settings.flight_frames
+    def _plainly_thrown(self) -> bool:
+        """Several dice flew at a time and for long: that is a throw, even if they land as they were."""
+        return self._between.most_lone >= 2 and self._between.lone >= self._settings.plain_flight
 
     def _flight(self) -> int:
         """Was a throw seen? 0 no sign, 1 a sign, 2 plainly."""
         b = self._between
         tumbled = sum(die.tumbled for die in self._dice)
-        signs = b.lone_frames + b.fliers + (2 if tumbled >= 2 else 0)
-        if signs >= self._settings.flight_frames:
+        signs = b.lone + 0.06 * b.fliers + (0.1 if tumbled >= 2 else 0.0)
+        if signs >= self._settings.flight:
             return 2
         return 1 if signs else 0
 

@@ -148,7 +148,8 @@ class Watcher:
         """What this frame adds. At most one look is taken, and most frames take none."""
         while self._wishes:
             self._wishes.popleft()()
-        if self._last_t is not None and frame.t - self._last_t > self._settings.gap:
+        since = frame.t - self._last_t if self._last_t is not None else 0.0
+        if since > self._settings.gap:
             self._tracker.blind()
         self._last_t = frame.t
         motion = self._gate.look(frame)
@@ -157,7 +158,7 @@ class Watcher:
         if motion.dark:
             return []
         if motion.moving:
-            return self._moving(frame, motion)
+            return self._moving(frame, motion, since)
         return self._quiet(frame)
 
     def _turn_light(self, frame: Frame, motion: Motion) -> list[Event]:
@@ -172,7 +173,7 @@ class Watcher:
 
     # -- moving ---------------------------------------------------------------------------------------------------
 
-    def _moving(self, frame: Frame, motion: Motion) -> list[Event]:
+    def _moving(self, frame: Frame, motion: Motion, since: float) -> list[Event]:
         events: list[Event] = []
         if self._state in (SettleState.SETTLED, SettleState.DOUBTFUL, SettleState.EMPTY, SettleState.HAND):
             self._said_hand = False
@@ -185,7 +186,7 @@ class Watcher:
         self._stillness.forget()
         self._fewer_since = None
         self._committed = False
-        self._tracker.motion(motion.lone)
+        self._tracker.motion(0 if motion.level > 0.2 else motion.lone, since)  # a jolt of the picture is no flight
         if frame.t - self._looked_at >= self._settings.glimpse_every:
             events += self._glimpse(frame)
         return events
