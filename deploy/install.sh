@@ -56,8 +56,9 @@ say "2. A user of its own, who may use camera and pins and nothing else"
 if [ -n "$dry" ] || ! id ausguck >/dev/null 2>&1; then
   run useradd --system --home-dir /var/lib/ausguck --shell /usr/sbin/nologin ausguck
 fi
-for group in video gpio; do
-  if [ -n "$dry" ] || getent group "$group" >/dev/null; then run usermod --append --groups "$group" ausguck; fi
+for group in video gpio; do   # the service asks for both, and does not start where one is missing
+  run groupadd --system --force "$group"
+  run usermod --append --groups "$group" ausguck
 done
 
 say "3. The program, in $prefix"
@@ -104,10 +105,11 @@ fi
 
 say "7. The service"
 sed "s/--port 8080/--port $port/" "$here/deploy/ausguck.service" | write /etc/systemd/system/ausguck.service
-run systemctl daemon-reload
+booted=$([ -n "$dry" ] || [ -d /run/systemd/system ] && echo yes || true)   # not while an SD card's image is made
+if [ -n "$booted" ]; then run systemctl daemon-reload; fi
 if [ -n "$start" ]; then
   run systemctl enable ausguck.service
-  run systemctl restart ausguck.service
+  if [ -n "$booted" ]; then run systemctl restart ausguck.service; else echo "  (it starts with the next boot)"; fi
 fi
 
 say "8. Where it is"

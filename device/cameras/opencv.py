@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import cv2
 import numpy as np
@@ -15,6 +15,7 @@ from .camera import CameraBase, CameraMissing, CameraSilent
 
 _BUFFERED_S = 0.003  # a frame that is there faster than this had been waiting
 _MOST_BUFFERED = 32
+_ERRORS_ONLY = 2
 
 
 class OpenCvCamera(CameraBase):
@@ -71,4 +72,6 @@ class OpenCvCamera(CameraBase):
 
 def say_less() -> None:
     """OpenCV writes a warning for each camera that is not there; our own sentence says it better."""
-    cv2.utils.logging.setLogLevel(cv2.utils.logging.LOG_LEVEL_ERROR)
+    cv = cast(Any, cv2)
+    set_level = cv.setLogLevel if hasattr(cv, "setLogLevel") else cv.utils.logging.setLogLevel  # OpenCV 4, 5
+    set_level(_ERRORS_ONLY)

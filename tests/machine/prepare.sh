@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds what the machine tests need: a Debian 13 tree with the real picamera2 on libcamera, and a small virtual
-# machine with the kernel's simulated GPIO chip and webcam. Needs root on a Debian machine.
+# Builds what the machine tests need: a Debian 13 tree with the real picamera2 on libcamera (the installer's test has it
+# for a ground, too), and a small virtual machine with the kernel's simulated GPIO chip and webcam. Needs root on a Debian machine.
 #
 #   tests/machine/prepare.sh [packages|camera|vm|arm64|all]     (default: packages, camera and vm)
 #
@@ -20,7 +20,7 @@ mkdir -p "$cache"
 exec 9>"$cache/.lock"
 flock 9   # two test runs at once build once
 
-stamp() { cat "$@" | sha256sum | cut -c1-16; }
+stamp() { { declare -f "$1"; shift; cat "$@"; } | sha256sum | cut -c1-16; }   # stamp FUNCTION FILE…: a recipe's name
 is_ready() { [ -e "$cache/$1/.ready-$2" ]; }   # is_ready TREE STAMP
 free_mounts() {   # a tree must never be removed while something of the machine is mounted in it
   findmnt -rno TARGET | { grep -F "$1/" || true; } | sort -r | xargs -r umount -l
@@ -36,7 +36,7 @@ debian_mirror() {   # of this machine's own configuration: the archive that serv
 packages() {
   local need=() name
   for name in mmdebstrap qemu-system-x86 busybox-static cpio kmod make gcc libc6-dev linux-headers-amd64 \
-              linux-source-6.1 systemd ca-certificates; do
+              linux-source-6.1 systemd systemd-container ca-certificates; do
     [ "$(dpkg-query -Wf '${db:Status-Status}' "$name" 2>/dev/null)" = installed ] || need+=("$name")
   done
   [ ${#need[@]} -eq 0 ] && return
@@ -48,7 +48,7 @@ packages() {
 
 camera() {   # Debian 13 with libcamera's Python binding and virtual pipeline, and picamera2 from PyPI
   local id mirror root=$cache/camera.new
-  id=$(stamp "$here/prepare.sh" "$here/fake_dma_heap.c" "$here/virtual.yaml")
+  id=$(stamp camera "$here/fake_dma_heap.c" "$here/virtual.yaml")
   is_ready camera "$id" && return
   start camera
   mirror=$(debian_mirror)
@@ -56,7 +56,7 @@ camera() {   # Debian 13 with libcamera's Python binding and virtual pipeline, a
   mmdebstrap --quiet --variant=minbase --mode=root --aptopt='Acquire::Languages "none"' \
     --dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-exclude=/usr/share/man/*' \
     --dpkgopt='path-exclude=/usr/share/locale/*' \
-    --include=python3,python3-venv,python3-dev,python3-numpy,python3-libcamera,libcamera-ipa,libcap-dev,gcc,libc6-dev,linux-libc-dev,ca-certificates \
+    --include=python3,python3-venv,python3-dev,python3-numpy,python3-libcamera,libcamera-ipa,libcap-dev,gcc,libc6-dev,linux-libc-dev,ca-certificates,systemd,systemd-sysv \
     trixie "$root" "deb $mirror trixie main"
   say "debian 13 tree"
   cp /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/"
@@ -76,7 +76,7 @@ vm() {   # Debian's own kernel, its modules, gpio-sim built from Debian's kernel
   local id kernel work=$cache/vm.new tree module
   kernel=$(ls -d /usr/src/linux-headers-*-amd64 2>/dev/null | sort -V | tail -1 | sed 's#.*/linux-headers-##')
   [ -n "$kernel" ] || refuse "linux-headers-amd64 is not installed; run '$0 packages'"
-  id=$(stamp "$here/prepare.sh" "$here/vm_init.sh")-$kernel
+  id=$(stamp vm "$here/vm_init.sh")-$kernel
   is_ready vm "$id" && return
   start vm
   cd "$work"
