@@ -42,7 +42,7 @@ PAGES: tuple[tuple[str, str, str, str], ...] = (
 """Name, path, drawing and title of each page, in the order of the menu."""
 
 MODULES: dict[str, tuple[str, ...]] = {
-    "table": ("dom", "texts", "link", "shell", "sheet", "pad", "pictures", "raid", "questions", "dice"),
+    "table": ("dom", "texts", "link", "shell", "sheet", "pad", "pictures", "raid", "questions"),
 }
 """What a page's script imports, so that the browser asks for all of it at once."""
 

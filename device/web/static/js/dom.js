@@ -79,6 +79,7 @@ function morphChildren(place, wanted) {
 }
 
 function morph(old, fresh) {
+  if (old === fresh) return;
   if (old.nodeType !== 1) {
     if (old.data !== fresh.data) old.data = fresh.data;
     return;

@@ -21,7 +21,7 @@ export function questionSheet(state) {
   if (!question) return null;
   const others = state.questions.filter((q) => !ANNOUNCED.includes(q.kind)).length - 1;
   return h("section.question", { role: "group", "aria-labelledby": "question-text", "data-key": question.id },
-    h("header", {},
+    h("div.question-head", {},
       question.box && ["running", "streaming"].includes(state.camera?.state) && h("canvas.look", { width: 96, height: 96, "data-box": question.box.join(","), "data-key": "look",
         role: "img", "aria-label": _("The die as the camera sees it") }),
       h("div", {}, h("h2", { id: "question-text" }, sentence(question)),

@@ -6,7 +6,6 @@ import { markBusy, onState, send, table } from "./link.js";
 import { course, lastRound, pad, scoreboard } from "./pad.js";
 import { actionBar, lookout, raidView } from "./raid.js";
 import { announcement, announcementBanner, lookCloser, openQuestion, questionSheet, tick } from "./questions.js";
-import { chooseCard, correctDie, sendPhoto, tapRoll, wholeRaid } from "./dice.js";
 import { note, trying } from "./sheet.js";
 import "./shell.js";
 
@@ -39,6 +38,20 @@ function finale(state) {
       h("a.button", { href: "/history" }, _("All raids"))));
 }
 
+const shown = { raids: null, players: "", pad: null };
+
+/** The pad grows long, and the camera speaks ten times a second: drawn anew only when it says something new. */
+function padOf(state) {
+  const players = JSON.stringify([state.players, state.turn]);
+  if (shown.raids !== state.raids || shown.players !== players) {
+    Object.assign(shown, { raids: state.raids, players });
+    const fresh = pad(state);
+    if (shown.pad?.isConnected) show(shown.pad, [...fresh.childNodes]);
+    else shown.pad = fresh;
+  }
+  return shown.pad;
+}
+
 function draw(state) {
   document.body.dataset.status = state.status;
   if (state.status === "no_game") {
@@ -51,7 +64,7 @@ function draw(state) {
     join(state),
     h("div.top", { "data-key": "top" }, scoreboard(state), h("div.meta", { "data-key": "meta" }, course(state), lookout(state)), lastRound(state)),
     h("div.stage", { "data-key": "stage" }, finale(state), announced && announcementBanner(state), raidView(state)),
-    pad(state),
+    padOf(state),
   ]);
   const asks = openQuestion(state);
   show(foot, asks ? questionSheet(state) : state.can_act && state.status !== "finished" ? actionBar(state) : []);
@@ -62,12 +75,19 @@ function draw(state) {
   document.documentElement.style.setProperty("--foot", `${foot.offsetHeight}px`);
 }
 
+/** What is done by hand is fetched when a finger comes down: most phones only watch. */
+const byHand = () => import("./dice.js");
+const open = (work) => () => trying(async () => work(await byHand().catch(() => {
+  throw new Error(_("The table cannot be reached. Try again when it is back."));
+})));
+document.addEventListener("pointerdown", () => table.state?.can_act && byHand().catch(() => {}), { once: true });
+
 const raidNumber = () => table.state.raid?.number ?? table.state.raids.length;
 
 const actions = {
-  die: ({ die }) => correctDie(Number(die)),
-  card: chooseCard,
-  tap: () => (table.state.can.roll?.ok ? tapRoll() : wholeRaid()),
+  die: ({ die }) => open((dice) => dice.correctDie(Number(die)))(),
+  card: open((dice) => dice.chooseCard()),
+  tap: open((dice) => (table.state.can.roll?.ok ? dice.tapRoll() : dice.wholeRaid())),
   undo: () => trying(() => send("undo")),
   redo: () => trying(() => send("redo")),
   end: () => trying(() => send("end_raid", { raid: raidNumber() })),
@@ -84,8 +104,13 @@ foot.addEventListener("change", (event) => {
   if (event.target.id !== "photo" || !event.target.files.length) return;
   const file = event.target.files[0];
   event.target.value = "";
-  sendPhoto(file);
+  open((dice) => dice.sendPhoto(file))();
 });
 
 onState(draw);
 setInterval(() => tick(document), 250);
+
+// Where the browser has it (on https pages only), the screen stays on while the table is watched. Never promised.
+const stayAwake = () => document.visibilityState === "visible" && navigator.wakeLock?.request("screen").catch(() => {});
+document.addEventListener("visibilitychange", stayAwake);
+stayAwake();
