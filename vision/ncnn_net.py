@@ -1,7 +1,7 @@
 """Runs an exported network with NCNN: pictures in, arrays out. The only place that knows this runtime.
 
 NCNN's worker threads wait by spinning. Beside any other busy process that costs hundreds of times the work itself, so
-they are told to sleep after a moment; that has to be said before the library is loaded.
+they are told to sleep at once; that has to be said before the library is loaded.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-SPINS = 2000
-"""Turns that a waiting thread spins before it sleeps: a few microseconds. Measured: see the model card."""
+SPINS = 0
+"""Turns that a waiting thread spins before it sleeps. Measured: none is fastest beside other work, and good alone."""
 
 os.environ.setdefault("GOMP_SPINCOUNT", str(SPINS))  # GNU OpenMP: the wheels for x86 and ARM
 os.environ.setdefault("KMP_BLOCKTIME", "0")  # LLVM OpenMP: builds with clang

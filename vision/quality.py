@@ -62,8 +62,10 @@ def measure(image: Image, box: Floats) -> Quality:
         smaller = (max(1, round(part.shape[1] * scale)), max(1, round(part.shape[0] * scale)))
         part = np.asarray(cv2.resize(part, smaller, interpolation=cv2.INTER_AREA), np.uint8)
     grey = cv2.cvtColor(part, cv2.COLOR_BGR2GRAY)
-    low, high, bright = (float(v) for v in np.percentile(grey, (4, 96, 90)))
-    return Quality(size, _steepness(grey, high - low), bright, float((part.min(2) >= 252).mean()), high - low, whole)
+    levels = np.sort(grey, axis=None)  # sorting so few values is much faster than asking for percentiles
+    low, high, bright = (float(levels[int(share * (levels.size - 1))]) for share in (0.04, 0.96, 0.9))
+    washed_out = 1 - float(np.searchsorted(levels, 252)) / levels.size
+    return Quality(size, _steepness(grey, high - low), bright, washed_out, high - low, whole)
 
 
 def _steepness(grey: np.ndarray, contrast: float) -> float:
@@ -71,7 +73,10 @@ def _steepness(grey: np.ndarray, contrast: float) -> float:
     if contrast < 4 or min(grey.shape) < 5:
         return 0.0
     # Sobel averages along the edge (weights sum to 4) and differs over two pixels: eight times the slope.
-    steep = [float(np.percentile(np.abs(cv2.Sobel(grey, cv2.CV_32F, dx, dy)), 97)) / 8 for dx, dy in ((1, 0), (0, 1))]
+    steep = []
+    for dx, dy in ((1, 0), (0, 1)):
+        slopes = np.sort(np.abs(cv2.Sobel(grey, cv2.CV_16S, dx, dy)), axis=None)
+        steep.append(float(slopes[int(0.97 * (slopes.size - 1))]) / 8)
     return 2 * min(steep) / contrast
 
 

@@ -1,7 +1,8 @@
 """The second look: each die is cut from the full-resolution frame and read again by a small network of ours.
 
 In: a frame and boxes. Out: `Looks`: what each crop shows, how far its turned views differ, whether the die leans, and
-an embedding for teaching and tracking. A crop is read in two exact quarter turns; where those leave doubt, in all four.
+an embedding for teaching and tracking. A crop is read as it lies; where that leaves any doubt, in a second exact
+quarter turn, and where the two leave doubt, in all four.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ LABELS = (*(face.value for face in Face), "foreign_die", "nothing")
 SIDE = 64
 MARGIN = 1.15
 """Side of the crop, as a multiple of the longer side of the box."""
+VERY_CLEAR = 0.9998
+"""A crop whose first view gives a label this probability needs no second one."""
 CLEAR = 0.98
 """A crop whose first two views both give one label this probability needs no further views."""
 
@@ -101,12 +104,12 @@ class CropReader:
         if len(crops) == 0:
             nothing = np.zeros((0,), np.float32)
             return Looks(np.zeros((0, len(LABELS)), np.float32), nothing, nothing, np.zeros((0, 1), np.float32), crops)
-        views = self._views([(i, turn) for i in range(len(crops)) for turn in (0, 1)], crops)
-        seen = [[views[2 * i], views[2 * i + 1]] for i in range(len(crops))]
-        unclear = [i for i, pair in enumerate(seen) if not _clear(pair)]
-        more = self._views([(i, turn) for i in unclear for turn in (2, 3)], crops)
-        for j, i in enumerate(unclear):
-            seen[i] += more[2 * j : 2 * j + 2]
+        seen = [[view] for view in self._views([(i, 0) for i in range(len(crops))], crops)]
+        for enough, turns in ((VERY_CLEAR, (1,)), (CLEAR, (2, 3))):
+            unclear = [i for i, views in enumerate(seen) if not _clear(views, enough)]
+            more = self._views([(i, turn) for i in unclear for turn in turns], crops)
+            for j, i in enumerate(unclear):
+                seen[i] += more[len(turns) * j : len(turns) * (j + 1)]
         return _gather(seen, crops)
 
     def _views(self, wanted: list[tuple[int, int]], crops: npt.NDArray[np.uint8]) -> list[list[Floats]]:
@@ -125,9 +128,9 @@ def log_softmax(logits: Floats) -> Floats:
     return np.asarray(shifted - np.log(np.exp(shifted).sum(-1, keepdims=True)), np.float32)
 
 
-def _clear(views: list[list[Floats]]) -> bool:
+def _clear(views: list[list[Floats]], enough: float) -> bool:
     ways = [np.exp(log_softmax(view[0].reshape(-1))) for view in views]
-    return len({int(way.argmax()) for way in ways}) == 1 and min(float(way.max()) for way in ways) >= CLEAR
+    return len({int(way.argmax()) for way in ways}) == 1 and min(float(way.max()) for way in ways) >= enough
 
 
 def _gather(seen: list[list[list[Floats]]], crops: npt.NDArray[np.uint8]) -> Looks:

@@ -116,9 +116,8 @@ class YoloDetector:
     def _cells(self, image: Image, region: Region) -> tuple[Floats, Floats]:
         part = image[region.y : region.y + region.h, region.x : region.x + region.w]
         w, h = (max(1, round(side * region.scale)) for side in (region.w, region.h))
-        way = cv2.INTER_AREA if region.scale < 1 else cv2.INTER_CUBIC
         canvas = np.full((_up(h), _up(w), 3), PADDING, np.uint8)
-        canvas[:h, :w] = cv2.resize(part, (w, h), interpolation=way)
+        canvas[:h, :w] = _resized(part, w, h)
         return decode(self._net.run_pixels(canvas), self.looking.threshold)
 
     def _closer(self, found: Detections, seen: Region) -> Region | None:
@@ -140,6 +139,15 @@ class YoloDetector:
         w, h = max(1, x1 - x0), max(1, y1 - y0)
         scale = min(self.looking.wanted_die / max(die, 1.0), self.looking.most / max(w, h))
         return Region(x0, y0, w, h, scale) if scale > 1.2 * seen.scale else None
+
+
+def _resized(part: Image, w: int, h: int) -> Image:
+    """Averages areas when shrinking. Halving first is exact and many times faster than one step of an odd factor."""
+    while part.shape[0] >= 2 * h and part.shape[1] >= 2 * w and min(h, w) > 1:
+        half = (part.shape[1] // 2, part.shape[0] // 2)
+        part = np.asarray(cv2.resize(part, half, interpolation=cv2.INTER_AREA), np.uint8)
+    way = cv2.INTER_AREA if part.shape[1] > w else cv2.INTER_CUBIC
+    return np.asarray(cv2.resize(part, (w, h), interpolation=way), np.uint8)
 
 
 def is_die(found: Detections) -> npt.NDArray[np.bool_]:
