@@ -78,7 +78,7 @@ def make(out: Path) -> None:
         FPS, names=["Anna", "Ben"], cues=[{**cue, "frame": int(cue["t"] * FPS)} for cue in play.cues]
     )
     print(f"{play.stage.seconds:.1f} s, {film.count} frames", flush=True)
-    with Recorder(out / "game.mp4", play.session.camera.size, FPS, crf=24) as video:
+    with Recorder(out / "game.mp4", play.session.camera.size, FPS, crf=25) as video:
         for number, picture in film.frames():
             video.write(picture)
             if number % 100 == 0:
