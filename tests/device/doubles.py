@@ -25,7 +25,7 @@ PICAMERA2_SIGNATURES = {
     "close": "(self)",
     "configure": "(self, camera_config=None)",
     "create_video_configuration": (
-        "(self, main={}, lores=None, raw={}, transform=libcamera.Transform(), colour_space=None, buffer_count=6, "  # noqa: B006
+        "(self, main={}, lores=None, raw={}, transform=libcamera.Transform(), colour_space=None, buffer_count=6, "
         "controls={}, display='main', encode='main', queue=True, sensor={}, use_case='video')"
     ),
     "global_camera_info": "()",
@@ -150,11 +150,11 @@ class FakePicamera2:
     started: bool = False
     _first: bool = True
 
-    def create_video_configuration(  # the real one's mutable defaults, kept as they are
-        self, main={}, lores=None, raw={}, transform=None, colour_space=None, buffer_count=6, controls={},  # noqa: B006
-        display="main", encode="main", queue=True, sensor={}, use_case="video",
+    def create_video_configuration(
+        self, main=None, lores=None, raw=None, transform=None, colour_space=None, buffer_count=6, controls=None,
+        display="main", encode="main", queue=True, sensor=None, use_case="video",
     ):  # fmt: skip
-        return {"main": dict(main), "controls": dict(controls), "queue": queue, "buffer_count": buffer_count}
+        return {"main": main or {}, "controls": controls or {}, "queue": queue, "buffer_count": buffer_count}
 
     def configure(self, camera_config=None):
         self.configuration = camera_config
