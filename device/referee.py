@@ -278,7 +278,7 @@ class Referee:
             self._play_sure_card(card, known, now, frame)
         elif now.card is None:
             self._ask_card(card, now, "doubtful_card", "A card lies there that is not certain. Which one is it?")
-        elif not sure and known is not now.card and now.phase in ("card", "rolling"):
+        elif known is not None and not sure and _doubts(card, now.card) and now.phase in ("card", "rolling"):
             self._ask_card(card, now, "doubtful_card", "The card in view may be another one. Which one is it?")
 
     def _play_sure_card(self, seen: CardReading, card: Card, now: RaidNow, frame: int) -> None:
@@ -720,6 +720,11 @@ def _face_question(die: DieReading, number: int, pending: RollOrder, group: str)
                args={"die": number + 1, "first": first, "second": second},
                sentence=f"Die {number + 1}: {first} or {second}?{cocked}", choices=choices, group=group,
                pending=pending, box=die.box)
+
+
+def _doubts(seen: CardReading, entered: Card) -> bool:
+    """Whether an uncertain look at a card speaks against the one that was entered."""
+    return seen.certainty >= 0.5 and all(p < 0.2 for name, p in seen.alternatives if name == entered)
 
 
 def _chance(die: DieReading, face: Face) -> float:

@@ -150,6 +150,7 @@ class Settler:
         self._settings = settings
         self._looks: list[Reading] = []
         self._since: float | None = None
+        self._extras = 0
 
     def restart(self) -> None:
         """Something moved: forget the looks."""
@@ -166,6 +167,7 @@ class Settler:
 
         `restless`: indices of dice whose picture changed since the look before.
         """
+        reading, self._extras = eight_of_more(reading)
         if self._since is None:
             self._since = reading.t
         if restless or (self._looks and not self._same_places(self._looks[-1], reading)):
@@ -289,6 +291,8 @@ class Settler:
             flags |= SceneFlag.BLURRED
         if Problem.FOREIGN_DIE in problems:
             flags |= SceneFlag.FOREIGN
+        if self._extras:
+            flags |= SceneFlag.FOREIGN
         if any(die.cocked for die in dice):
             flags |= SceneFlag.COCKED
             if Problem.COCKED not in problems:
@@ -316,6 +320,50 @@ class Settler:
     @staticmethod
     def _doubt(settled: Settled, flag: SceneFlag) -> Settled:
         return replace(settled, reading=replace(settled.reading, status=Status.DOUBTFUL), flags=settled.flags | flag)
+
+
+def eight_of_more(reading: Reading) -> tuple[Reading, int]:
+    """`reading` with its eight dice, if it shows more and it is plain which these are; and how many others it shows.
+
+    A second box on one die makes that die unsure. What lies apart and is no plain die of ours (one of another game, a
+    symbol on a card) is left out. The answer is `reading` itself where that does not leave eight.
+    """
+    if len(reading.dice) <= DICE:
+        return reading, 0
+    ranked = sorted(range(len(reading.dice)), key=lambda i: -_plainness(reading.dice[i]))
+    eight, extras = [reading.dice[i] for i in ranked[:DICE]], [reading.dice[i] for i in ranked[DICE:]]
+    reach = 0.7 * die_size([die.box for die in eight])
+    apart = 0
+    for extra in extras:
+        twin = pair_up([extra.centre], [die.centre for die in eight], reach)
+        if twin:
+            eight[twin[0]] = _contested(eight[twin[0]], extra)
+        elif _plainness(extra) >= 1:
+            return reading, 0  # a ninth die of ours: which eight count cannot be told
+        else:
+            apart += 1
+    left = {p for die in eight for p in die.problems}
+    problems = tuple(p for p in Problem if p in left or (p in reading.problems and p in _OF_THE_PICTURE))
+    status = Status.DOUBTFUL if problems else Status.CERTAIN
+    return replace(reading, dice=tuple(eight), problems=problems, status=status), apart
+
+
+_OF_THE_PICTURE = frozenset({Problem.TOO_DARK, Problem.HAND})
+
+
+def _plainness(die: DieReading) -> float:
+    """Its certainty, and one more for a die of ours without problems."""
+    plain = not (set(die.problems) - {Problem.HAND}) and not die.cocked
+    return die.certainty + (1.0 if plain else 0.0) - (1.0 if Problem.FOREIGN_DIE in die.problems else 0.0)
+
+
+def _contested(die: DieReading, twin: DieReading) -> DieReading:
+    """`die` with a second box on it that says `twin`."""
+    if twin.face is die.face:
+        return die
+    others = tuple(item for item in die.alternatives if item[0] is not twin.face)
+    problems = die.problems if Problem.UNSURE_FACE in die.problems else (*die.problems, Problem.UNSURE_FACE)
+    return replace(die, problems=problems, alternatives=((twin.face, twin.certainty), *others))
 
 
 def elect_card(cards: Sequence[CardReading | None]) -> CardReading | None:

@@ -13,7 +13,7 @@ from datasets.simulated_raids import ErrorRates, SceneDie, SimulatedReader, Stag
 from device.commands.replay import replay
 from scorer.cards import Card
 from scorer.faces import Face
-from vision.events import Event, EventKind, SceneFlag
+from vision.events import Event, EventKind
 from vision.reading import DieReading, Image, Problem, Reading, Status
 from vision.watcher import Watcher
 
@@ -68,7 +68,7 @@ def test_10_a_ninth_box_on_one_die_is_never_a_certain_reading() -> None:
     stage.rest(2)
     events = events_of(stage, Spoilt(stage, twin))
     assert not rolls(events)
-    assert [event for event in events if event.kind is EventKind.DOUBTFUL and SceneFlag.MORE in event.flags]
+    assert [event for event in events if event.kind is EventKind.DOUBTFUL and event.roll and event.roll.unsure]
 
 
 @pytest.mark.parametrize(

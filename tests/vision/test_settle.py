@@ -132,9 +132,29 @@ def test_garbage_is_forgotten() -> None:
     assert certain[0] / 15 < 2
 
 
-def test_the_ninth_box_on_one_die_is_doubtful_not_counted() -> None:
-    twin = die(X, (PLACES[0][0] + 12, PLACES[0][1]), 0.6, Problem.UNSURE_FACE)
+def test_a_second_box_on_one_die_makes_it_doubtful_and_is_not_counted() -> None:
+    twin = die(X, (PLACES[0][0] + 4, PLACES[0][1]), 0.6, Problem.UNSURE_FACE)
     result = settle([reading([*dice(EIGHT), twin], n) for n in range(30)])
+    assert result is not None
+    settled = result[0]
+    assert not settled.certain
+    assert len(settled.reading.dice) == 8
+    unsure = [d for d in settled.reading.dice if d.problems]
+    assert len(unsure) == 1
+    assert {unsure[0].face, unsure[0].alternatives[0][0]} == {C, X}
+
+
+def test_a_die_of_another_game_beside_the_eight_is_flagged_and_left_out() -> None:
+    foreign = die(M, (350.0, 350.0), 0.9, Problem.FOREIGN_DIE)
+    result = settle([reading([*dice(EIGHT), foreign], n) for n in range(30)])
+    assert result is not None
+    assert result[0].certain
+    assert len(result[0].reading.dice) == 8
+    assert SceneFlag.FOREIGN in result[0].flags
+
+
+def test_nine_plain_dice_are_doubtful() -> None:
+    result = settle([reading([*dice(EIGHT), die(M, (350.0, 350.0))], n) for n in range(30)])
     assert result is not None
     assert not result[0].certain
     assert SceneFlag.MORE in result[0].flags
