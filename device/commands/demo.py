@@ -27,6 +27,8 @@ from vision.reading import Frame
 ANNOUNCED = ("bust", "island", "over")
 PATIENCE_S = 5.0
 """How long a question waits for a tap before the demo answers it."""
+MOST_SKIPPED = 2
+"""Frames that may be left out in a row when the eyes are slow; beyond that the clip waits for them."""
 LONGEST_LOOK_S = 1.5
 """How long the clip waits for the eyes to have looked at a frame."""
 LONGEST_HOLD_S = 9.0
@@ -155,8 +157,8 @@ def _clip_pictures() -> Any:
 class DemoCamera(CameraBase):
     """A clip that stands still at its cues until `may_go_on(frame)` says so, and waits for eyes that are slow.
 
-    Its clock is the clip's: on a busy machine the game runs slower, and nothing is missed. `looked()` says how many
-    frames the eyes have dealt with. At the end the last picture stays, or the camera named by `then` takes over.
+    Its clock is the clip's: on a busy machine a frame or two are left out, then the game runs slower. `looked()` says how
+    many frames the eyes have dealt with. At the end the last picture stays, or the camera named by `then` takes over.
     """
 
     def __init__(
@@ -190,13 +192,16 @@ class DemoCamera(CameraBase):
         if self.over and self._then:
             return self._follow(after, timeout)
         self._await_eyes()
-        wait = self._due - time.monotonic()
-        if wait > 0:
-            time.sleep(min(wait, timeout))
-        self._due = max(self._due + 1 / self._fps, time.monotonic())
-        self._t = max(self._t + 1 / self._fps, after)
-        if self._picture is None or self._index not in self._cues or self._may_go_on(self._index):
-            self._advance()
+        late = time.monotonic() - self._due
+        if late < 0:
+            time.sleep(min(-late, timeout))
+        steps = 1 + min(MOST_SKIPPED, max(0, int(late * self._fps)))
+        # What is still late after that is forgotten: the clip runs slower then.
+        self._due = max(self._due + steps / self._fps, time.monotonic() - MOST_SKIPPED / self._fps)
+        self._t = max(self._t + steps / self._fps, after)
+        for _ in range(steps):
+            if self._picture is None or self._index not in self._cues or self._may_go_on(self._index):
+                self._advance()
         return Frame(self._picture, self._t, self.next_number())
 
     def _await_eyes(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -77,6 +78,20 @@ def test_the_clip_stands_still_at_a_cue_until_it_may_go_on() -> None:
     assert [f.number for f in frames] == [5, 6, 7, 8]
     assert camera.over
     assert np.allclose(np.diff([f.t for f in frames]), 1 / 200)
+
+
+def test_a_slow_taker_misses_at_most_two_frames_in_a_row() -> None:
+    camera = DemoCamera(FakeVideo(60), 50.0, [30], lambda frame: False)
+    shown = [int(camera.latest().image[0, 0, 0])]
+    times = [camera._t]
+    for _ in range(14):
+        time.sleep(0.11)
+        frame = camera.latest()
+        shown.append(int(frame.image[0, 0, 0]))
+        times.append(frame.t)
+    assert max(np.diff(shown)) == 3
+    assert shown[-1] == 30  # and never one at which the clip has to wait
+    assert np.diff(times).max() <= 3 / 50 + 1e-9
 
 
 def test_a_camera_that_is_opened_again_goes_on_where_it_was() -> None:
