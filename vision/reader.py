@@ -88,7 +88,7 @@ class Reader:
         hands = tuple(_box(b) for b in found.boxes[_rows(found, HAND, self.judging.hand_from)])
         card = self._card(image, found)
         dice = sorted(self._dice(evidence, verdict, hands, card), key=lambda die: (die.centre[1], die.centre[0]))
-        problems = self._problems(dice, image)
+        problems = self._problems(dice, image, blurred=self._blurred(evidence, verdict))
         status = Status.DOUBTFUL if problems else Status.CERTAIN
         return Reading(status, problems, tuple(dice), card, t, number, hands)
 
@@ -180,9 +180,16 @@ class Reader:
         second = int(evidence.looks.log_probabilities[i].argmax())
         return (first != face and strong) or (second != face and second != NOTHING)
 
-    def _problems(self, dice: list[DieReading], image: Image) -> tuple[Problem, ...]:
+    def _blurred(self, evidence: Evidence, verdict: Verdict) -> bool:
+        """Whether the frame as a whole is out of focus: told by all dice together, one alone may have soft edges."""
+        sharp = [quality.sharpness for i, quality in enumerate(evidence.qualities) if verdict.fused[i, NOTHING] < 0.5]
+        return bool(sharp) and float(np.median(sharp)) < self.judging.limits.sharpness_of_all
+
+    def _problems(self, dice: list[DieReading], image: Image, *, blurred: bool) -> tuple[Problem, ...]:
         ours = sum(Problem.FOREIGN_DIE not in die.problems for die in dice)
         problems = {problem for die in dice for problem in die.problems}
+        if blurred:
+            problems.add(Problem.BLURRED)
         if not dice:
             problems.add(Problem.NO_DICE)
             if float(image[::8, ::8].mean()) < 12:
