@@ -76,6 +76,8 @@ TABLE_TEXTS: dict[str, str] = {
     "store_lost": "The last steps ({operations}) could not be read any more: please compare the score pad with your "
     "memory.",
     "replay_stopped": "Step {number} of {of} of the saved game cannot be repeated; the game goes on before it.",
+    "demo": "Tap an answer. If nobody does, the demo answers in {seconds} seconds.",
+    "demo_answered": "Nobody tapped: the demo answered “{choice}”.",
     "power_weak": "The power supply is too weak: use the official one. The game is kept.",
 }
 """Code → English sentence with `{args}`; those of the rules are added by `sentences`."""

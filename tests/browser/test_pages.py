@@ -31,7 +31,9 @@ def violations(page: Page, *, colours_only: bool = False) -> list[str]:
     """What axe-core finds."""
     from axe_playwright_python.sync_playwright import Axe
 
-    options = {"runOnly": ["cat.color"]} if colours_only else None
+    options = (
+        {"runOnly": {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}} if colours_only else None
+    )
     found = Axe().run(page, options=options).response["violations"]
     return [f"{v['id']}: {v['help']}: {[n['target'] for n in v['nodes']]}" for v in found]
 

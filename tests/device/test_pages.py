@@ -101,7 +101,18 @@ def test_every_code_that_the_table_uses_has_a_sentence() -> None:
     programs |= {"unknown_choice", "unfilled_roll", "wrong_number_of_faces", "bad_name", "bad_players", "no_such_game"}
     programs |= {"bad_house_rules", "bad_settings", "refused"}
     used: set[str] = set()
-    for name in ("table", "pad", "orders", "snapshot", "photo", "referee", "web/api", "web/security", "web/__init__"):
+    for name in (
+        "table",
+        "pad",
+        "orders",
+        "snapshot",
+        "photo",
+        "referee",
+        "commands/demo",
+        "web/api",
+        "web/security",
+        "web/__init__",
+    ):
         used |= set(re.findall(r'code="([a-z_]+)"', (PROJECT / "device" / f"{name}.py").read_text("utf-8")))
     assert used - programs - set(texts.sentences()) == set()
 

@@ -12,6 +12,7 @@ const words = {
   never_skull: () => _("It never was a skull"),
 };
 
+const answerWord = (value) => (words[value] ? words[value]() : null);
 export const openQuestion = (state) => state.questions.find((q) => !ANNOUNCED.includes(q.kind)) || null;
 export const announcement = (state) => state.questions.find((q) => ANNOUNCED.includes(q.kind)) || null;
 
@@ -35,7 +36,7 @@ function answers(question, state) {
   if (question.kind === "face") return faceAnswers(question, can);
   if (question.choices.some((choice) => state.settings.cards?.includes(choice.value))) return cardAnswers(question, can);
   return h("div.answers", {}, question.choices.map((choice, i) =>
-    answer(question, choice, can, { class: i === 0 ? "primary" : "" }, (words[choice.value] || (() => choice.value))())));
+    answer(question, choice, can, { class: i === 0 ? "primary" : "" }, answerWord(choice.value) || choice.value)));
 }
 
 function answer(question, choice, can, attributes, ...content) {
@@ -56,8 +57,8 @@ function faceAnswers(question, can) {
 }
 
 function cardAnswers(question, can) {
-  return h("div.card-answers", {}, question.choices.map((choice) => answer(question, choice, can, {},
-    cardPicture(choice.value, "", true), h("span", {}, card(choice.value)))));
+  return h("div.card-answers", {}, question.choices.map((choice, i) => answer(question, choice, can, {},
+    cardPicture(choice.value, "", i > 3), h("span", {}, card(choice.value)))));
 }
 
 function countdown(question) {

@@ -42,6 +42,9 @@ export const face = (name, n = 1) => (catalogue.faces[name] || [name, name])[n =
 export const card = (name) => (name ? catalogue.cards[name] || name : _("no card"));
 export const counted = (n, name) => `${number(n)} ${face(name, n)}`;
 
+/** What the table's demo answers with; the page's own buttons have the same words. */
+const CHOICES = { yes: "Yes", no: "No", ignore: "Leave it as it was", misread: "It was misread", rolled: "It was rolled" };
+
 function word(name, value) {
   if (Array.isArray(value)) return list(value.map((item) => word(name, item)));
   if (typeof value === "number") return number(value);
