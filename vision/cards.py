@@ -256,14 +256,18 @@ def _faded(p: Floats, trust: float) -> Floats:
 def cut(image: Image, box: Floats) -> Shot:
     """The square round `box` ((4,) xyxy pixels), black where it leaves the frame, at most `SHOT_SIDE` pixels wide."""
     h, w = image.shape[:2]
-    size = int(np.clip(round(MARGIN * max(float(box[2] - box[0]), float(box[3] - box[1]))), 8, 2 * max(h, w)))
+    wanted = np.clip(MARGIN * max(float(box[2] - box[0]), float(box[3] - box[1])), 8, 2 * max(h, w))
+    size = 4 * round(float(wanted) / 4)
     x = round(float(np.clip((box[0] + box[2]) / 2, 0, w)) - size / 2)
     y = round(float(np.clip((box[1] + box[3]) / 2, 0, h)) - size / 2)
     part = image[max(0, y) : min(h, y + size), max(0, x) : min(w, x + size)]
     left, top, right, bottom = max(0, -x), max(0, -y), max(0, x + size - w), max(0, y + size - h)
     if left or top or right or bottom:
         part = np.asarray(cv2.copyMakeBorder(part, top, bottom, left, right, cv2.BORDER_CONSTANT), np.uint8)
-    if size > SHOT_SIDE:
+    while part.shape[0] >= 2 * SHOT_SIDE and part.shape[0] % 2 == 0:  # by exact halves: many times faster
+        half = part.shape[0] // 2
+        part = np.asarray(cv2.resize(part, (half, half), interpolation=cv2.INTER_AREA), np.uint8)
+    if part.shape[0] > SHOT_SIDE:
         part = np.asarray(cv2.resize(part, (SHOT_SIDE, SHOT_SIDE), interpolation=cv2.INTER_AREA), np.uint8)
     return Shot(part, (x, y), size)
 

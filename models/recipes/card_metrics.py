@@ -133,15 +133,15 @@ def count(samples: list[Sample], calibration: CardCalibration) -> dict[str, floa
     named = [(s, int(p.argmax())) for s, p in rows if p.argmax() < BACK and p.max() >= calibration.certain_from]
     wrong = [(s, label) for s, label in named if s.label != label]
     seen = [(s, p) for s, p in rows if s.visible >= SEEN and s.label < BACK]
-    right = [1 for s, p in seen if p.argmax() == s.label and p[s.label] >= calibration.certain_from]
+    right = [1 for s, p in seen if int(p.argmax()) == s.label and p[s.label] >= calibration.certain_from]
     return {
         "shots": len(samples),
         "known_seen": len(seen),
         "recognised": sum(right),
-        "likeliest_right": sum(p.argmax() == s.label for s, p in seen),
+        "likeliest_right": sum(int(p.argmax()) == s.label for s, p in seen),
         "named": len(named),
         "wrong": len(wrong),
-        "wrong_seen": sum(s.visible >= SEEN for s, _ in wrong),
+        "wrong_seen": sum(bool(s.visible >= SEEN) for s, _ in wrong),
         "corner_error_median": round(float(np.median([s.corner_error for s in samples if s.visible >= SEEN])), 4),
         "corner_error_p95": round(float(np.quantile([s.corner_error for s in samples if s.visible >= SEEN], 0.95)), 4),
     }
