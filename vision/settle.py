@@ -47,8 +47,10 @@ class SettleSettings:
     """First and last of the looks that settle lie at least this far apart: a die that turns over shows by then."""
     enough: int = 3
     """Looks that agree, when they are certain but not very."""
-    patience: float = 0.9
+    patience: float = 0.6
     """After this long without agreement the reading is doubtful."""
+    least: float = 0.25
+    """Looks over so long are a reading, doubtful as it may be, when something moves before they agree."""
     window: int = 8
     """Looks that vote; older ones are forgotten, so that garbage cannot outlive good looks."""
     near: float = 0.3
@@ -182,6 +184,12 @@ class Settler:
             # Looks that never agree on a place: something turns, flickers or is garbage. Doubtful whatever it says.
             return self._doubt(self._vote(), SceneFlag.UNSTABLE)
         return None
+
+    def so_far(self) -> Settled | None:
+        """What the looks say although they do not agree (yet); None if there are too few. For when something moves."""
+        if self._since is None or len(self._looks) < 2 or self._looks[-1].t - self._since < self._settings.least:
+            return None
+        return self._vote()
 
     def _same_places(self, before: Reading, now: Reading) -> bool:
         """Whether no die lies elsewhere than in the look before; one look may miss a die, or see one twice."""

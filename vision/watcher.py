@@ -175,6 +175,8 @@ class Watcher:
 
     def _moving(self, frame: Frame, motion: Motion, since: float) -> list[Event]:
         events: list[Event] = []
+        if self._state is SettleState.SETTLING:
+            events += self._conclude_in_haste(frame)
         if self._state in (SettleState.SETTLED, SettleState.DOUBTFUL, SettleState.EMPTY, SettleState.HAND):
             self._said_hand = False
         if self._state is not SettleState.MOVING or not self._said_moving:
@@ -190,6 +192,16 @@ class Watcher:
         if frame.t - self._looked_at >= self._settings.glimpse_every:
             events += self._glimpse(frame)
         return events
+
+    def _conclude_in_haste(self, frame: Frame) -> list[Event]:
+        """The next movement begins before the looks agreed: what they say by now must do, or a roll would be lost."""
+        settled = self._settler.so_far()
+        if settled is None or len(settled.reading.dice) != DICE or settled.reading.hands:
+            return []
+        doubtful = [die for die in settled.reading.dice if die.problems]
+        if len(doubtful) > 2 or any(Problem.FOREIGN_DIE in die.problems for die in doubtful):
+            return []  # too little to call it eight dice at rest
+        return self._conclude(settled, frame)
 
     def _glimpse(self, frame: Frame) -> list[Event]:
         reading = self._read(frame)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ import pytest
 from datasets.simulated_raids import FACES, ErrorRates, SimulatedReader, Stage, play
 from scorer.faces import Face
 from vision.events import Doubt, Event, EventKind, SceneFlag
-from vision.reading import Frame
+from vision.reading import Frame, Image, Problem, Reading, Status
 from vision.settle import SettleState
 from vision.watcher import Watcher, WatchSettings, register
 
@@ -205,6 +206,32 @@ def test_a_third_of_the_frames_lost() -> None:
         table.roll(1, 5, 6)
         right += same_rolls(table.watch(), table.stage)
     assert right >= 3
+
+
+def test_a_doubtful_roll_that_is_picked_up_soon_is_not_lost() -> None:
+    table = Table()
+    table.stage.rest(0.6)
+    table.stage.throw(range(8), FIRST)
+    table.stage.rest(0.45)
+    unsure = table.stage.dice[0]
+    table.roll(1, 2, 4)
+    inner = SimulatedReader(table.stage.scenes, table.rng, PERFECT)
+
+    class Unsure:
+        def read(self, image: Image, *, t: float = 0.0, number: int = 0) -> Reading:
+            reading = inner.read(image, t=t, number=number)
+            dice = tuple(
+                replace(die, certainty=0.7, problems=(Problem.UNSURE_FACE,), alternatives=((Face.SKULL, 0.3),))
+                if abs(die.centre[0] - unsure.x) < 5 and abs(die.centre[1] - unsure.y) < 5 else die
+                for die in reading.dice)
+            return replace(reading, dice=dice, status=Status.DOUBTFUL)
+
+    watcher = Watcher(Unsure())
+    told = [event.roll for frame in play(table.stage, table.rng) for event in watcher.feed(frame) if event.roll]
+    serials = {roll.serial: roll for roll in told}
+    assert len(serials) == 2
+    assert len(serials[1].unsure) == 1
+    assert len(serials[2].rolled) == 3
 
 
 def test_flicker_and_noise_change_nothing() -> None:
