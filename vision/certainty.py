@@ -322,22 +322,32 @@ def _fit_thresholds(pictures: Sequence[Labelled], calibration: Calibration) -> C
     sure, good = np.concatenate(certainty), np.concatenate(right)
     is_cocked, lean = np.concatenate(cocked), np.concatenate(leaning)
     strange, is_strange = np.concatenate(foreign), np.concatenate(is_foreign)
-    face_wrong = sure[~good & ~is_strange & ~is_cocked]
-    worst = float(face_wrong.max(initial=0.0))
-    certain_from = min(max(0.9, worst + 0.3 * (1 - worst)), float(np.quantile(sure[good], 0.02)), 0.999)
+    flat = good & ~is_cocked
+    # Only a face taken for another face counts here: leaning and foreign dice have thresholds of their own.
+    worst = float(sure[~good & ~is_strange & ~is_cocked].max(initial=0.0))
+    wanted = worst + 0.3 * (1 - worst)
+    affordable = float(np.quantile(sure[flat], MOST_DOUBTED)) if flat.any() else LEAST_CERTAIN
     return replace(
         calibration,
-        certain_from=round(max(0.9, certain_from), 4),
-        cocked_from=_cut_between(lean[~is_cocked], lean[is_cocked], 0.5),
-        foreign_from=_cut_between(strange[~is_strange & good], strange[is_strange], 0.3),
+        certain_from=round(float(np.clip(min(wanted, affordable), LEAST_CERTAIN, 0.999)), 4),
+        cocked_from=_cut_between(lean[flat], lean[is_cocked], 0.5),
+        foreign_from=_cut_between(strange[flat], strange[is_strange], 0.3),
     )
 
 
+LEAST_CERTAIN = 0.9
+"""No die is certain below this, however clean the validation set was."""
+MOST_DOUBTED = 0.004
+"""Share of right, flat dice that one threshold may doubt: eight dice a roll make it about 3 % of the rolls."""
+
+
 def _cut_between(no: Floats, yes: Floats, default: float) -> float:
-    """A threshold below nearly every `yes`, unless that would stop more than 0.2 % of the `no`."""
+    """A threshold below nearly every `yes`, unless that would doubt more than `MOST_DOUBTED` of the `no`."""
     if len(no) < 20 or len(yes) < 5:
         return default
-    return round(float(np.clip(0.7 * np.quantile(yes, 0.01), np.quantile(no, 0.998), 0.9)), 4)
+    affordable = float(np.quantile(no, 1 - MOST_DOUBTED))
+    wanted = 0.7 * float(np.quantile(yes, 0.01))
+    return round(min(max(wanted, affordable, 0.02), 0.8), 4)
 
 
 def reliability(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -420,3 +420,42 @@ def _lay(art: np.ndarray, size: int, angle: float, rng: np.random.Generator) -> 
     ys, xs = np.nonzero(small[..., 3] > 0.5)
     box = (low + float(xs.min()), low + float(ys.min()), low + float(xs.max()) + 1, low + float(ys.max()) + 1)
     return np.clip(table + rng.normal(0, 2, table.shape), 0, 255).astype(np.uint8), box
+
+
+# --- what lamps do to a picture ---
+
+
+def disturbances() -> dict[str, Callable[[Image], Image]]:
+    """Changes of light under which a reading must stay right or become doubtful, by name (a lamp, a window, a hand)."""
+    gains = {f"gain {gain}": _times(gain, gain, gain) for gain in (0.6, 0.8, 1.2, 1.5)}
+    casts = {
+        "red +15 %": _times(1, 1, 1.15),
+        "red -15 %": _times(1, 1, 0.85),
+        "blue +15 %": _times(1.15, 1, 1),
+        "blue -15 %": _times(0.85, 1, 1),
+    }
+    return {**gains, **casts, "lamp bands": _bands, "half shadow": _half_shadow, "blur 3 px": _blur}
+
+
+def _times(blue: float, green: float, red: float) -> Callable[[Image], Image]:
+    factors = np.array([blue, green, red], np.float32)
+    return lambda image: np.clip(image * factors, 0, 255).astype(np.uint8)
+
+
+def _bands(image: Image) -> Image:
+    """Mains flicker of a lamp (100 Hz) on a rolling shutter: bright and dark bands over the rows."""
+    rows = 1 + 0.18 * np.sin(np.linspace(0, 5.3 * 2 * np.pi, image.shape[0], dtype=np.float32))
+    return np.clip(image * rows[:, None, None], 0, 255).astype(np.uint8)
+
+
+def _half_shadow(image: Image) -> Image:
+    """The shadow of an arm over one half, with a soft edge."""
+    w = image.shape[1]
+    edge = 1 / (1 + np.exp(-(np.arange(w, dtype=np.float32) - w / 2) / (0.01 * w)))
+    return np.clip(image * (0.5 + 0.5 * edge)[None, :, None], 0, 255).astype(np.uint8)
+
+
+def _blur(image: Image) -> Image:
+    import cv2
+
+    return np.asarray(cv2.GaussianBlur(image, (0, 0), 3), np.uint8)

@@ -43,6 +43,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     parser.add_argument("--count", type=int, default=200, help="with --raids: how many simulated raids (default: 200)")
     parser.add_argument("--seed", type=int, default=1, help="with --raids: which simulated raids (default: 1)")
+    parser.add_argument(
+        "--disturb", action="store_true", help="also read every picture under other light: gains, casts, bands, shadow"
+    )
     parser.add_argument("--check", action="store_true", help="exit with 1 when a figure misses its bar")
     parser.set_defaults(run=run)
 
@@ -174,7 +177,23 @@ def _evaluate(args: argparse.Namespace, reader: Reader) -> dict[str, Any]:
         failure = tally.add(scene, reading)
         if failure:
             _keep(args.out / failure, scene, image, reading)
-    return {"data": str(args.data), **tally.to_json(), "failing_pictures": str(args.out)}
+    answer = {"data": str(args.data), **tally.to_json(), "failing_pictures": str(args.out)}
+    return answer | ({"disturbed": _disturbed(scenes, reader)} if args.disturb else {})
+
+
+def _disturbed(scenes: Sequence[Scene], reader: Reader) -> dict[str, Any]:
+    """Figures of the same pictures under each disturbance."""
+    from vision.evaluation import Tally, disturbances
+    from vision.photo import load_photo
+
+    tallies = {name: Tally() for name in disturbances()}
+    for number, scene in enumerate(scenes):
+        _progress("disturbing", number, len(scenes))
+        image = load_photo(scene.path).image
+        for name, change in disturbances().items():
+            tallies[name].add(scene, reader.read(change(image)))
+    wanted = ("exact_roll", "silent_misreads", "silent_misreads_all", "certain")
+    return {name: {key: tally.to_json()[key] for key in wanted} for name, tally in tallies.items()}
 
 
 def _keep(folder: Path, scene: Scene, image: Any, reading: Any) -> None:
@@ -248,6 +267,9 @@ def _tell(answer: dict[str, Any]) -> None:
             _row(key.replace("_", " "), answer[key])
         for kind, row in answer["certain_by_kind"].items():
             _row(f"certain: {kind}", row)
+        for name, rows in answer.get("disturbed", {}).items():
+            for key in ("exact_roll", "silent_misreads_all", "certain"):
+                _row(f"{name}: {key.replace('_', ' ')}", rows[key])
         print(f"doubted because: {answer['doubted_because']}")
         _table(answer["confusion"])
         print(f"failing pictures: {len(answer['failing'])}, annotated in {answer['failing_pictures']}")
