@@ -39,7 +39,7 @@ def prepared(stage: str) -> str:
             f"not built here; run `tests/machine/prepare.sh` as root (it installs packages), or let CI do it ({stage})"
         )
     command = [str(HERE / "prepare.sh"), "packages", stage]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=560)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=1500)
     return "" if done.returncode == 0 else f"prepare.sh {stage} failed: {done.stderr[-2000:]}"
 
 
