@@ -202,11 +202,13 @@ class Reader:
 
 
 def _load_cards(models: Path) -> CardReader | None:
-    """The card reader, where its weights are."""
+    """The card reader, where its weights are. Weights that lie there damaged are an error, not a missing reader."""
+    if not any(models.glob("card*.param")):
+        return None
     try:
         return NcnnCardReader.load(models)
-    except (ModelError, OSError):
-        return None
+    except ValueError as error:
+        raise ModelError(str(error)) from error
 
 
 def _rows(found: Detections, kind: int, least: float) -> np.ndarray:
