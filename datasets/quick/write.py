@@ -37,7 +37,7 @@ def crop_at(image: Picture, centre: tuple[float, float], side: float) -> Picture
         )
     matrix = np.array([[scale, 0, CROP / 2 - centre[0] * scale], [0, scale, CROP / 2 - centre[1] * scale]])
     return np.asarray(
-        cv2.warpAffine(image, matrix, (CROP, CROP), flags=cv2.INTER_CUBIC, borderMode=cv2.BORDER_REPLICATE)
+        cv2.warpAffine(image, matrix, (CROP, CROP), flags=cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
     )
 
 
@@ -60,6 +60,11 @@ def yolo_lines(picture: Picture8) -> list[str]:
     return lines
 
 
+def _apart(at: tuple[float, float], box: tuple[float, float, float, float]) -> float:
+    """How far a place is from a box's middle, along the farther axis."""
+    return max(abs(at[0] - (box[0] + box[2]) / 2), abs(at[1] - (box[1] + box[3]) / 2))
+
+
 def die_crops(picture: Picture8, rng: np.random.Generator, each: int) -> list[tuple[Picture, int, int]]:
     """(crop RGB, label, cocked: 1, 0 or -1 for unknown) of every die, a few times, and of places where none is."""
     found = []
@@ -74,6 +79,20 @@ def die_crops(picture: Picture8, rng: np.random.Generator, each: int) -> list[tu
             dx, dy = rng.normal(0, 0.03 * size, 2)
             crop = crop_at(image, ((x0 + x1) / 2 + dx, (y0 + y1) / 2 + dy), size * MARGIN * rng.uniform(0.93, 1.1))
             found.append((crop[..., ::-1], label, int(die.cocked) if label < FOREIGN else -1))
+    for _ in range(len(picture.dice) * each // 3):  # half a die, or the seam between two, is none
+        die = picture.dice[int(rng.integers(len(picture.dice)))]
+        size = max(die.box[2] - die.box[0], die.box[3] - die.box[1])
+        angle, off = rng.uniform(0, 2 * np.pi), rng.uniform(0.5, 0.75) * size
+        seam = (
+            (die.box[0] + die.box[2]) / 2 + off * np.cos(angle),
+            (die.box[1] + die.box[3]) / 2 + off * np.sin(angle),
+        )
+        if (
+            all(_apart(seam, other.box) > 0.42 * size for other in picture.dice)
+            and 0 <= seam[0] < w
+            and 0 <= seam[1] < h
+        ):
+            found.append((crop_at(image, seam, size * MARGIN * rng.uniform(0.8, 1.3))[..., ::-1], NOTHING, -1))
     typical = (
         float(np.median([max(d.box[2] - d.box[0], d.box[3] - d.box[1]) for d in picture.dice]))
         if picture.dice
@@ -88,10 +107,7 @@ def die_crops(picture: Picture8, rng: np.random.Generator, each: int) -> list[tu
             at = rng.uniform(0, (w, h))
         if not (0 <= at[0] < w and 0 <= at[1] < h):
             continue
-        if any(
-            max(abs(at[0] - (d.box[0] + d.box[2]) / 2), abs(at[1] - (d.box[1] + d.box[3]) / 2)) < 0.75 * side
-            for d in picture.dice
-        ):
+        if any(_apart((float(at[0]), float(at[1])), die.box) < 0.75 * side for die in picture.dice):
             continue
         found.append((crop_at(image, (float(at[0]), float(at[1])), side)[..., ::-1], NOTHING, -1))
     return found

@@ -140,8 +140,9 @@ def train_secondlook(
     width: int = 16,
     seed: int = 1,
     resume: bool = False,
+    weights: Path | None = None,
 ) -> Path:
-    """Train from crop shards; writes `<out>/last.pt` each epoch (resumable) and `<out>/best.pt`."""
+    """Train from crop shards, from scratch or from `weights`; writes `<out>/last.pt` each epoch (resumable) and `<out>/best.pt`."""
     out.mkdir(parents=True, exist_ok=True)
     torch.manual_seed(seed)
     rng, generator = np.random.default_rng(seed), torch.Generator().manual_seed(seed)
@@ -149,6 +150,8 @@ def train_secondlook(
     val_images, val_labels, _ = load_shards(val)
     device = "cuda" if torch.cuda.is_available() else "cpu"
     model = SecondLook(width).to(device, memory_format=torch.channels_last)
+    if weights is not None:
+        model.load_state_dict(torch.load(weights, weights_only=False)["model"])
     optimiser = torch.optim.AdamW(model.parameters(), lr=lr, weight_decay=0.02)
     steps = epochs * (len(labels) // batch)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, lr, total_steps=max(steps, 2), pct_start=0.1)
