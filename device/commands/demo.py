@@ -27,6 +27,8 @@ from vision.reading import Frame
 ANNOUNCED = ("bust", "island", "over")
 PATIENCE_S = 5.0
 """How long a question waits for a tap before the demo answers it."""
+GRACE_S = 3.0
+"""How long the demo's table waits for a “no, that was misread” after a bust."""
 MOST_SKIPPED = 2
 """Frames that may be left out in a row when the eyes are slow; beyond that the clip waits for them."""
 LONGEST_LOOK_S = 1.5
@@ -102,7 +104,7 @@ def _play(args: argparse.Namespace, folder: Path) -> int:
         host=args.host,
         port=args.port,
         models=args.models,
-        settings=Settings(),
+        settings=Settings(grace=GRACE_S),
         panel_wanted=False,
     )
     ausguck.start()
@@ -157,8 +159,9 @@ def _clip_pictures() -> Any:
 class DemoCamera(CameraBase):
     """A clip that stands still at its cues until `may_go_on(frame)` says so, and waits for eyes that are slow.
 
-    Its clock is the clip's: on a busy machine a frame or two are left out, then the game runs slower. `looked()` says how
-    many frames the eyes have dealt with. At the end the last picture stays, or the camera named by `then` takes over.
+    Its clock is the clip's: on a busy machine a frame or two are left out, then the game runs slower.
+    `looked()` says how many frames the eyes have dealt with. At the end the last picture stays, or the camera named
+    by `then` takes over.
     """
 
     def __init__(
