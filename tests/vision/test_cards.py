@@ -22,10 +22,12 @@ from vision.cards import (
     choose,
     cut,
     decode_corners,
+    fit,
     inside_share,
     join,
     on_card,
     plausible,
+    starts,
     straighten,
 )
 from vision.ncnn_net import Floats
@@ -132,6 +134,22 @@ def test_share_inside_the_frame() -> None:
     assert inside_share(CARD, 640, 480) == 1
     assert inside_share(CARD, 640, 150) == pytest.approx(0.5)
     assert inside_share(CARD - np.float32(300), 640, 480) == 0
+
+
+def test_corners_are_held_against_the_box() -> None:
+    assert fit(CARD, bounds(CARD), 640, 480) == 1
+    assert fit(CARD, np.array([100, 100, 163, 150], np.float32), 640, 150) == 1
+    assert fit(CARD, bounds(CARD) + np.float32(500), 640, 480) == 0
+    assert fit(CARD * 0, bounds(CARD) * 0, 640, 480) == 0
+
+
+def test_a_card_that_leaves_the_frame_is_looked_for_outside() -> None:
+    inside = starts(bounds(CARD), 640, 480)
+    assert np.allclose(inside[0], bounds(CARD))
+    assert inside[1][0] < 100 < 163 < inside[1][2]
+    left = starts(bounds(CARD) - np.array([100, 0, 100, 0], np.float32), 640, 480)
+    assert [round(float(b[0])) for b in left] == [0, -35, -70]
+    assert {round(float(b[2])) for b in left} == {63}
 
 
 def test_a_cut_out_that_leaves_the_frame_is_black_there() -> None:
