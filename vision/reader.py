@@ -45,6 +45,8 @@ class Judging:
     limits: Limits = field(default_factory=Limits)
     die_from: float = 0.08
     """Least score of the first look for a die that the second look confirms."""
+    faint: float = 0.25
+    """Below this score of the first look, a die that the second look cannot name is nothing."""
     die_for_sure: float = 0.5
     """From this score of the first look on, a die that the second look denies is doubted, not dropped."""
     card_from: float = 0.35
@@ -135,6 +137,8 @@ class Reader:
 
     def _is_nothing(self, evidence: Evidence, verdict: Verdict, i: int) -> bool:
         surest = float(evidence.scores[i, :DICE_CLASSES].max())
+        if surest < self.judging.faint and float(verdict.certainty[i]) < 0.5:
+            return True
         return float(verdict.fused[i, NOTHING]) > 0.5 and surest < self.judging.die_for_sure
 
     def _die(

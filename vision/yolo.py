@@ -219,6 +219,12 @@ def overlap(box: Floats, others: Floats) -> tuple[Floats, Floats]:
     return union, shared / np.maximum(np.minimum(area, areas), 1e-6)
 
 
+def _covered(box: Floats, others: Floats) -> float:
+    """Share of `box` that `others` cover, counting twice what two of them cover."""
+    low, high = np.maximum(box[:2], others[:, :2]), np.minimum(box[2:], others[:, 2:])
+    return float(np.clip(high - low, 0, None).prod(1).sum() / max(float((box[2:] - box[:2]).prod()), 1e-6))
+
+
 def join(boxes: Floats, scores: Floats, same: float) -> Detections:
     """Many cells a thing → one row a thing: boxes and class scores averaged, weighted by how sure each cell is.
 
@@ -252,23 +258,29 @@ class Contested:
     """(n,) bool: a box of nearly the same place and of another class, or of quite another size, was dropped."""
 
 
-def suppress(found: Detections, *, same: float = 0.45, inside: float = 0.75) -> Contested:
+def suppress(found: Detections, *, same: float = 0.38, inside: float = 0.75, covered: float = 0.65) -> Contested:
     """One box a die, whatever detector found them and whatever classes it gave; the surest box stays.
 
-    Dice that lie edge to edge share at most 0.15 of their union. A dropped box that was nearly as sure and of another
-    class leaves its mark: that die is contested.
+    Dice that lie edge to edge share at most 0.25 of their union. A box that lies across several dice is covered by
+    theirs. A dropped box that was nearly as sure leaves its mark where it had another class, or lay across dice (one
+    on top of others looks like that): that die is contested.
     """
     dice = np.flatnonzero(is_die(found))
     dice = dice[np.argsort(-found.scores[dice, :DICE_CLASSES].max(1, initial=0))]
     contested = np.zeros(len(found.boxes), bool)
     keep = np.ones(len(found.boxes), bool)
-    for i, a in enumerate(dice):
-        if not keep[a]:
+    kept: list[int] = []
+    for b in dice:
+        if not kept:
+            kept.append(int(b))
             continue
-        rest = dice[i + 1 :][keep[dice[i + 1 :]]]
-        union, within = overlap(found.boxes[a], found.boxes[rest])
-        for b in rest[(union >= same) | (within >= inside)]:
-            keep[b] = False
-            if found.scores[b].max() >= 0.5 * found.scores[a].max():
-                contested[a] |= found.scores[a].argmax() != found.scores[b].argmax()
+        union, within = overlap(found.boxes[b], found.boxes[kept])
+        a = kept[int(union.argmax())]
+        one = bool(((union >= same) | (within >= inside)).any())
+        if not one and _covered(found.boxes[b], found.boxes[kept]) < covered:
+            kept.append(int(b))
+            continue
+        keep[b] = False
+        if found.scores[b].max() >= 0.5 * found.scores[a].max():
+            contested[a] |= not one or bool(found.scores[a].argmax() != found.scores[b].argmax())
     return Contested(Detections(found.boxes[keep], found.scores[keep]), contested[keep])
