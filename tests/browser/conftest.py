@@ -67,7 +67,7 @@ def open_page(browser: Any, served: Served) -> Iterator[Callable[..., Any]]:
             color_scheme="dark" if dark else "light",
             **more,
         )
-        context.set_default_timeout(6000)
+        context.set_default_timeout(15_000)
         contexts.append(context)
         page = context.new_page()
         if init:

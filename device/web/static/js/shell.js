@@ -1,7 +1,7 @@
 // What every page has: the menu, the language, and the banners that say how the table is.
 
 import { $, h, icon, show } from "./dom.js";
-import { _, ngettext, sentence } from "./texts.js";
+import { _, language, ngettext, sentence } from "./texts.js";
 import { begin, onAlone, onState } from "./link.js";
 
 const nav = $("#nav");
@@ -38,8 +38,9 @@ onAlone((alone, seconds) => {
 onState((state) => {
   const banners = (state.messages || []).map((message) => h("p.banner", { class: message.level, "data-key": message.code },
     h("span", {}, message.code === "refused" ? sentence({ ...message.args, sentence: message.sentence }) : sentence(message))));
-  const blind = { failed: 1, broken: 1, silent: 1 }[state.camera?.state];
-  if (blind) banners.push(h("p.banner.warning", { "data-key": "camera" }, h("span", {}, state.camera.message || _("The camera does not answer.")), " ",
+  const blind = { silent: _("The camera does not answer: check its cable."), broken: _("The camera does not work.") }[state.camera?.state];
+  // The camera's own sentence says more, but in English only; the status page has it in any language.
+  if (blind) banners.push(h("p.banner.warning", { "data-key": "camera" }, h("span", {}, (language === "en" && state.camera.message) || blind), " ",
     h("a", { href: "/status" }, _("How everything is"))));
   show($("#banners"), banners);
 });

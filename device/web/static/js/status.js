@@ -5,12 +5,12 @@ import { _, ngettext } from "./texts.js";
 import { onState } from "./link.js";
 import "./shell.js";
 
-const good = ["ok", "running", "streaming", "unknown"];
-const missing = ["none", "missing", "starting", "opening", "stopped", "off", "ended"];
+const good = ["ok", "running", "streaming"];
+const missing = ["unknown", "none", "missing", "starting", "opening", "stopped", "off", "ended"];
 
 function row(name, state, message) {
   const level = good.includes(state) ? "fine" : missing.includes(state) ? "absent" : "bad";
-  const words = { fine: _("in order"), absent: _("not there"), bad: _("needs a look") };
+  const words = { fine: _("in order"), absent: state === "unknown" ? _("not known") : _("not there"), bad: _("needs a look") };
   return h("li", { class: level, "data-key": name }, icon(level === "fine" ? "check" : level === "absent" ? "eye" : "close"),
     h("div", {}, h("strong", {}, name), h("span.tag", {}, words[level]), message && h("p.quiet", { lang: message.lang || null }, message)));
 }
