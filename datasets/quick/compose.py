@@ -77,9 +77,9 @@ def _printed_symbols(image: Picture, rng: np.random.Generator) -> None:
         y, x = int(rng.integers(0, h - size)), int(rng.integers(0, w - size))
         face = list(Face)[int(rng.integers(6))]
         mask = ink_mask(face, size, rng)[..., None]
+        if rng.random() < 0.5:  # on a sheet of paper, which no die is as large as
+            cv2.rectangle(image, (x - size, y - size), (x + 2 * size, y + 2 * size), (235, 238, 240), -1)
         patch = image[y : y + size, x : x + size]
-        if rng.random() < 0.5:
-            patch[:] = rng.uniform(200, 250, 3)
         patch[:] = patch * (1 - mask) + np.array(sample_ink(face, rng))[::-1] * mask
 
 
