@@ -5,10 +5,13 @@ Lengths are in die edges: the body fills [-0.5, 0.5] on each axis.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float32]
+Floats = npt.NDArray[Any]
+"""float32 throughout; OpenCV's type stubs forget which float they return, so the type does not insist."""
 
 EDGE_RADIUS = 0.11
 SPHERE_RADIUS = float(np.hypot(0.5, 0.42)) + 0.01

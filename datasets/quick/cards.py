@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 import cv2
 import numpy as np
@@ -20,7 +21,8 @@ from scorer.faces import Face
 from .body import Floats
 from .skins import reference_folder
 
-Picture = npt.NDArray[np.uint8]
+Picture = npt.NDArray[Any]
+"""(h, w, 3) uint8, BGR."""
 
 LABELS = (*(card.value for card in Card), "back", "unknown")
 """What the card reader names, in the order of its class ids."""
@@ -308,7 +310,7 @@ def card_shot(
     matrix = cv2.getPerspectiveTransform(source, corners * side)
     shown = cv2.warpPerspective(outline, matrix, (side, side), flags=cv2.INTER_LINEAR)
     laid = cv2.warpPerspective(art, matrix, (side, side), flags=cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
-    image = background(rng, side, side, held_out=held_out).astype(np.float32)
+    image: Any = background(rng, side, side, held_out=held_out).astype(np.float32)
     drop = np.roll(cv2.GaussianBlur(shown, (0, 0), side / 60), tuple(rng.integers(-3, 4, 2)), (0, 1))
     image *= 1 - 0.35 * drop[..., None]
     image = image * (1 - shown[..., None]) + laid * shown[..., None]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import cv2
 import numpy as np
@@ -50,7 +51,7 @@ class StoredLayer:
     dice: Floats
     irradiance: Floats
     owner: npt.NDArray[np.int8]
-    meta: dict[str, object]
+    meta: dict[str, Any]
 
     @staticmethod
     def load(path: Path) -> StoredLayer:
@@ -224,7 +225,7 @@ def camera_effects(image: Floats, rng: np.random.Generator) -> Picture:
     noise = rng.standard_normal((h, w, 3), np.float32) * np.float32(grain)
     if rng.random() < 0.5:
         noise = cv2.GaussianBlur(noise, (0, 0), 0.6) * 1.4
-    done = np.clip(out + noise, 0, 255).astype(np.uint8)
+    done: Any = np.clip(out + noise, 0, 255).astype(np.uint8)
     if rng.random() < 0.3:  # the camera sharpens
         soft = cv2.GaussianBlur(done, (0, 0), 1.2)
         done = cv2.addWeighted(done, 1.6, soft, -0.6, 0)
@@ -247,9 +248,9 @@ def compose(
     """One finished picture of `size` (w, h) with dice of about `die_pixels`."""
     w, h = size
     lh, lw = layer.owner.shape
-    scale = die_pixels / float(layer.meta["die_pixels"])  # type: ignore[arg-type]
+    scale = die_pixels / float(layer.meta["die_pixels"])
     angle = rng.uniform(0, 360)
-    matrix = cv2.getRotationMatrix2D((lw / 2, lh / 2), angle, scale)
+    matrix: Floats = cv2.getRotationMatrix2D((lw / 2, lh / 2), angle, scale)
     reach = np.array([max(w - lw * scale * 0.7, 0), max(h - lh * scale * 0.7, 0)]) / 2
     matrix[:, 2] += np.array([w - lw, h - lh]) / 2 + rng.uniform(-1, 1, 2) * reach
     to_pixels = np.vstack([matrix, [0, 0, 1]]) @ np.array(layer.meta["homography"])
@@ -298,7 +299,7 @@ def compose(
             result.hands.append((float(xs.min()), float(ys.min()), float(xs.max() + 1), float(ys.max() + 1)))
         hidden = cover
 
-    for i, label in enumerate(layer.meta["labels"]):  # type: ignore[arg-type]
+    for i, label in enumerate(layer.meta["labels"]):
         if i in cut or label["visible"] < 0.35:
             continue
         mine = owner == i

@@ -1,4 +1,4 @@
-"""Mines hard negatives: whatever the first look takes for dice on tables without any becomes `nothing` for the second."""
+"""Mines hard negatives: what the first look takes for dice on tables without any becomes `nothing` for the second."""
 
 from __future__ import annotations
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import cv2
 import numpy as np
@@ -217,7 +218,7 @@ def irradiance(camera: Camera, dice: Sequence[Die], lighting: Lighting, *, sampl
         direction, strength = _falloff(lamp, ground)
         level = (strength * np.maximum(direction[:, 2], 0)).reshape(12, 16)
         smooth = cv2.resize(level.astype(np.float32), small, interpolation=cv2.INTER_CUBIC)
-        shadow = np.zeros((small[1], small[0]), np.float32)
+        shadow: Floats = np.zeros((small[1], small[0]), np.float32)
         places = _lamp_samples(lamp, samples)
         for place in places:
             once = np.zeros((small[1], small[0]), np.float32)
@@ -398,8 +399,9 @@ _TO_LINEAR = np.where(_BYTES < 0.04045, _BYTES / 12.92, ((_BYTES + 0.055) / 1.05
 
 def to_srgb(linear: Floats) -> npt.NDArray[np.uint8]:
     """Linear RGB float → (h, w, 3) uint8 BGR, sRGB curve."""
-    x = cv2.sqrt(np.clip(linear, 0, 1).astype(np.float32, copy=False))
-    return np.asarray(cv2.cvtColor(_TO_SRGB[cv2.multiply(x, float(_STEPS)).astype(np.uint16)], cv2.COLOR_RGB2BGR))
+    x: Any = cv2.sqrt(np.clip(linear, 0, 1).astype(np.float32, copy=False))
+    steps: Any = x * np.float32(_STEPS)
+    return np.asarray(cv2.cvtColor(_TO_SRGB[steps.astype(np.uint16)], cv2.COLOR_RGB2BGR))
 
 
 def to_linear(srgb: npt.NDArray[np.uint8]) -> Floats:

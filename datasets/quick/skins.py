@@ -96,7 +96,7 @@ def _body(rng: np.random.Generator) -> Floats:
 
 def _shifted(mask: Floats, rng: np.random.Generator) -> Floats:
     """Symbols are never quite centred, nor quite upright or of one size."""
-    turn = cv2.getRotationMatrix2D((TEXTURE / 2, TEXTURE / 2), rng.normal(0, 4), rng.uniform(0.92, 1.08))
+    turn: Floats = cv2.getRotationMatrix2D((TEXTURE / 2, TEXTURE / 2), rng.normal(0, 4), rng.uniform(0.92, 1.08))
     turn[:, 2] += rng.normal(0, TEXTURE * 0.015, 2)
     return np.asarray(cv2.warpAffine(mask, turn, (TEXTURE, TEXTURE), flags=cv2.INTER_LINEAR))
 

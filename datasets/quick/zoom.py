@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import cv2
 import numpy as np
@@ -21,7 +22,7 @@ def write_windows(source: Path, out: Path, split: str, *, each: int = 2, seed: i
     )
     count = 0
     for path in sorted((source / "images" / split).glob("*.jpg")):
-        picture = cv2.imread(str(path))
+        picture: Any = cv2.imread(str(path))
         h, w = picture.shape[:2]
         rows = np.loadtxt(source / "labels" / split / f"{path.stem}.txt", ndmin=2).reshape(-1, 5)
         boxes = np.stack(

@@ -142,7 +142,7 @@ def train_secondlook(
     resume: bool = False,
     weights: Path | None = None,
 ) -> Path:
-    """Train from crop shards, from scratch or from `weights`; writes `<out>/last.pt` each epoch (resumable) and `<out>/best.pt`."""
+    """Train from crop shards, from scratch or from `weights`; `<out>/last.pt` is written each epoch, and `best.pt`."""
     out.mkdir(parents=True, exist_ok=True)
     torch.manual_seed(seed)
     rng, generator = np.random.default_rng(seed), torch.Generator().manual_seed(seed)
