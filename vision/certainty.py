@@ -139,6 +139,14 @@ def weigh(evidence: Evidence, calibration: Calibration) -> Verdict:
     return Verdict(fused, faces, np.asarray(certainty, np.float32), features)
 
 
+def other_share(evidence: Evidence, verdict: Verdict) -> Floats:
+    """How strongly the first look names another face: that face's share of its scores for dice, (n,)."""
+    dice = evidence.scores[:, : FOREIGN + 1].copy()
+    total = np.maximum(dice.sum(1), 1e-6)
+    dice[np.arange(len(dice)), verdict.faces] = 0
+    return np.asarray(dice.max(1, initial=0) / total, np.float32)
+
+
 def likeness(evidence: Evidence, faces: npt.NDArray[np.int64], calibration: Calibration) -> Floats:
     """Cosine between each die's embedding and the middle of its face, (n,); 1 while nothing is fitted."""
     if not calibration.middles or len(faces) == 0:
@@ -240,19 +248,25 @@ def _plain(values: npt.NDArray[np.floating]) -> tuple[float, ...]:
 
 
 def _fit_fusion(pictures: Sequence[Labelled], start: Calibration) -> Calibration:
-    """Temperature and weight of the first look with the least negative log likelihood, by trying."""
+    """Temperature and weight of the first look, by trying: fewest misread dice of ours, then the least log loss.
+
+    Log loss alone would cool the second look, for the sake of its rare errors, until the first look's many prevail.
+    """
     full = [p for p in pictures if len(p.labels)]
     labels = np.concatenate([p.labels for p in full])
-    second = np.concatenate([p.evidence.looks.log_probabilities for p in full])
-    first = np.concatenate([_first_log(p.evidence.scores) for p in full])
+    ours = labels < len(FACES)
+    labels = labels[ours]
+    second = np.concatenate([p.evidence.looks.log_probabilities for p in full])[ours]
+    first = np.concatenate([_first_log(p.evidence.scores) for p in full])[ours]
     rows = np.arange(len(labels))
 
     def loss(temperature: float, weight: float) -> float:
         cooled = log_softmax(np.asarray(second / temperature, np.float32))
         logs = log_softmax(np.asarray(cooled + weight * first, np.float32))
-        return float(-np.maximum(logs[rows, labels], -12).mean())
+        misread = float((logs[:, : len(FACES)].argmax(1) != labels).mean())
+        return 10 * misread - float(np.maximum(logs[rows, labels], -12).mean())
 
-    tried = [(loss(t, w), t, w) for t in np.geomspace(0.5, 4, 13) for w in np.linspace(0.05, 1.2, 12)]
+    tried = [(loss(t, w), t, w) for t in np.geomspace(0.7, 2.8, 9) for w in np.linspace(0.05, 1.0, 12)]
     _, temperature, weight = min(tried)
     return replace(start, temperature=round(float(temperature), 4), first_weight=round(float(weight), 4))
 
@@ -309,7 +323,7 @@ def _logistic(
 
 def _fit_thresholds(pictures: Sequence[Labelled], calibration: Calibration) -> Calibration:
     """Thresholds that let no mistake of the validation set pass, with room, within what keeps most right ones."""
-    certainty, right, cocked, leaning, foreign, is_foreign = [], [], [], [], [], []
+    certainty, right, cocked, leaning, foreign, is_foreign, others = [], [], [], [], [], [], []
     for picture in pictures:
         verdict = weigh(picture.evidence, calibration)
         read = verdict.fused[:, NOTHING] < 0.5
@@ -319,6 +333,7 @@ def _fit_thresholds(pictures: Sequence[Labelled], calibration: Calibration) -> C
         leaning.append(picture.evidence.looks.cocked[read])
         foreign.append(verdict.fused[read, FOREIGN])
         is_foreign.append((picture.labels == FOREIGN)[read])
+        others.append(other_share(picture.evidence, verdict)[read])
     sure, good = np.concatenate(certainty), np.concatenate(right)
     is_cocked, lean = np.concatenate(cocked), np.concatenate(leaning)
     strange, is_strange = np.concatenate(foreign), np.concatenate(is_foreign)
@@ -332,6 +347,9 @@ def _fit_thresholds(pictures: Sequence[Labelled], calibration: Calibration) -> C
         certain_from=round(float(np.clip(min(wanted, affordable), LEAST_CERTAIN, 0.999)), 4),
         cocked_from=_cut_between(lean[flat], lean[is_cocked], 0.5),
         foreign_from=_cut_between(strange[flat], strange[is_strange], 0.3),
+        differ_from=round(max(0.5, float(np.quantile(np.concatenate(others)[flat], 1 - MOST_DOUBTED))), 4)
+        if flat.any()
+        else calibration.differ_from,
     )
 
 

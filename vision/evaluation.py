@@ -243,7 +243,7 @@ class Tally:
         self.pictures += 1
         self.sessions.add(scene.session)
         certain = reading.status is Status.CERTAIN
-        exact = Counter(face.value for face in reading.faces) == scene.faces
+        exact = Counter(die.face.value for die in reading.ours) == scene.faces
         self.certain += certain
         for kind in scene.kinds:
             self.kinds[kind] += 1

@@ -17,7 +17,7 @@ from scorer.faces import DICE, Face
 
 from .cards import CardReader as NcnnCardReader
 from .cards import on_card
-from .certainty import FACES, FOREIGN, NOTHING, Calibration, Evidence, Verdict, likeness, weigh
+from .certainty import FACES, FOREIGN, NOTHING, Calibration, Evidence, Verdict, likeness, other_share, weigh
 from .detector import CLASSES, Detections, Detector
 from .ncnn_net import Floats, ModelError
 from .quality import Limits, die_problems, measure
@@ -158,7 +158,7 @@ class Reader:
             problems.append(Problem.COCKED)
         if float(fused[FOREIGN]) >= self.calibration.foreign_from:
             problems.append(Problem.FOREIGN_DIE)
-        if bool(evidence.contested[i]) or self._differ(evidence, i, face):
+        if bool(evidence.contested[i]) or self._differ(evidence, other_share(evidence, verdict), i, face):
             problems.append(Problem.READERS_DIFFER)
         unlike = bool(self.calibration.likeness) and alike < self.calibration.likeness[face]
         if certainty < self.calibration.certain_from or unlike:
@@ -176,13 +176,10 @@ class Reader:
             evidence.looks.embeddings[i],
         )
 
-    def _differ(self, evidence: Evidence, i: int, face: int) -> bool:
-        """Whether the two looks name different things, each with some conviction."""
-        dice = evidence.scores[i, :DICE_CLASSES]
-        first = int(dice.argmax())
-        strong = float(dice[first]) >= self.calibration.differ_from * max(float(dice.sum()), 1e-6)
+    def _differ(self, evidence: Evidence, others: Floats, i: int, face: int) -> bool:
+        """Whether one look names another thing with conviction. Lesser doubts lower the certainty instead."""
         second = int(evidence.looks.log_probabilities[i].argmax())
-        return (first != face and strong) or (second != face and second != NOTHING)
+        return float(others[i]) > self.calibration.differ_from or second not in (face, NOTHING)
 
     def _blurred(self, evidence: Evidence, verdict: Verdict) -> bool:
         """Whether the frame as a whole is out of focus: told by all dice together, one alone may have soft edges."""

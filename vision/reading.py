@@ -11,7 +11,7 @@ from enum import StrEnum
 import numpy as np
 import numpy.typing as npt
 
-from scorer.faces import Face
+from scorer.faces import DICE, Face
 
 Image = npt.NDArray[np.uint8]
 """(h, w, 3) uint8, BGR."""
@@ -107,6 +107,13 @@ class Reading:
     """Boxes of hands (or whatever else reaches over the table)."""
 
     @property
+    def ours(self) -> tuple[DieReading, ...]:
+        """The dice without those that are none of ours. Up to eight all count: one of them may be misjudged."""
+        if len(self.dice) <= DICE:
+            return self.dice
+        return tuple(die for die in self.dice if Problem.FOREIGN_DIE not in die.problems)
+
+    @property
     def faces(self) -> tuple[Face, ...]:
         """The faces, in the order of `dice`."""
         return tuple(die.face for die in self.dice)
@@ -125,7 +132,7 @@ class Reading:
                     "cocked": die.cocked,
                     "on_card": die.on_card,
                 }
-                for die in self.dice
+                for die in self.ours
             ],
             "card": None
             if self.card is None
