@@ -13,7 +13,7 @@ from __future__ import annotations
 import logging
 from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import cv2
@@ -453,6 +453,10 @@ class Referee:
         if not rolled:
             self._s.done.add(roll.serial)
             return
+        disputed = [die for die in roll.unsure if die not in roll.rolled]
+        if disputed:
+            self._ask_disputed(roll, disputed, picture)
+            return
         order = self._order(roll, rolled, now, picture)
         n = len(rolled)
         if Doubt.SAME_FACES in roll.doubts:
@@ -461,7 +465,7 @@ class Referee:
             self._ask_roll(roll, order, "unseen", {"dice": n},
                            f"{n} dice changed while nobody could see them. Were they rolled?")
         elif Doubt.SINGLE in roll.doubts and not (roll.seen_flying and self._alone_allowed(rolled[0], now)):
-            self._ask_single(roll, order, rolled[0], now)
+            self._ask_changed(roll, rolled, now, picture)
         elif Doubt.FACE in roll.doubts and set(roll.unsure) & set(rolled):
             self._ask_faces(roll, order, now, rolled)
         else:
@@ -538,6 +542,22 @@ class Referee:
             choices=(Choice("no"), Choice("yes", order=order)), group=f"roll-{roll.serial}",
             default=None if counted else "no", seconds=None if counted else 8.0))
         self._s.done.add(roll.serial)
+
+    def _ask_disputed(self, roll: Roll, dice: Sequence[int], picture: tuple[Picture, ...]) -> None:
+        """Dice that were not rolled, and of which two certain readings say different things: asked before the roll."""
+        for die in dice:
+            table = self._s.number_of[die]
+            question = _face_question(roll.dice[die], table, None, f"dispute-{roll.serial}")
+            choices = tuple(replace(c, order=CorrectDie(table, Face(c.value))) for c in question.choices)
+            self._submit(replace(question, choices=choices))
+        unsure = tuple(die for die in roll.unsure if die not in dice)
+        doubts = roll.doubts if unsure else tuple(doubt for doubt in roll.doubts if doubt is not Doubt.FACE)
+        settled = replace(roll, unsure=unsure, doubts=doubts)
+        self._s.waiting.appendleft(lambda: self._take(settled, picture))
+
+    def _ask_changed(self, roll: Roll, dice: Sequence[int], now: RaidNow, picture: tuple[Picture, ...]) -> None:
+        for die in dice:
+            self._ask_single(roll, self._order(roll, (die,), now, picture), die, now)
 
     def _ask_single(self, roll: Roll, order: RollOrder, die: int, now: RaidNow) -> None:
         """One die changed: rolled by itself (where that is allowed), read wrong before, or nudged."""
@@ -710,7 +730,7 @@ def match_faces(seen: Sequence[Face], known: Sequence[Face]) -> list[int]:
     return found
 
 
-def _face_question(die: DieReading, number: int, pending: RollOrder, group: str) -> Ask:
+def _face_question(die: DieReading, number: int, pending: RollOrder | None, group: str) -> Ask:
     likely = [(die.face, die.certainty), *((face, p) for face, p in die.alternatives if face is not die.face)]
     rest = [(face, 0.0) for face in Face if face not in dict(likely)]
     choices = tuple(Choice(face.value, p) for face, p in (*likely, *rest))

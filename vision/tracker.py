@@ -36,6 +36,8 @@ class TrackSettings:
 
     same_place: float = 0.35
     """A die of the same face within this distance lies where it lay."""
+    same_spot: float = 0.15
+    """A die within this distance was not moved at all."""
     slide_speed: float = 14.0
     """Die widths a second that a pushed die may travel and still be followed from glimpse to glimpse."""
     slide_reach: float = 2.2
@@ -66,6 +68,8 @@ class _Die:
     """Glimpses in a row that showed another face."""
     tumbled: bool = False
     """Seen with another face while it was followed."""
+    disputed: bool = False
+    """Two certain readings named two faces while it lay still: only a person, or another roll, settles that."""
     away: bool = False
     """Missing in the last settled reading."""
     unsure: bool = False
@@ -270,6 +274,12 @@ class RollTracker:
             return self._fewer(reading, matched, slid, lost, arrived)
         if not lost:
             return self._all_there(reading, matched, slid)
+        swapped = Counter(self._dice[i].at_rest.face for i in lost) == Counter(seen[j].face for j in arrived)
+        disputed = {} if swapped else self._pair_disputed(lost, arrived, seen)
+        if disputed and len(disputed) < len(lost):
+            lost = [i for i in lost if i not in disputed]
+            arrived = [j for j in arrived if j not in disputed.values()]
+            matched |= disputed
         pairs = self._assign(lost, arrived, seen)
         return self._judge(reading, matched, pairs, slid)
 
@@ -284,6 +294,16 @@ class RollTracker:
             if distance <= self._settings.same_place * self._size and i not in pairs and j not in pairs.values():
                 pairs[i] = j
         return pairs
+
+    def _pair_disputed(self, lost: Sequence[int], arrived: Sequence[int], seen: Sequence[DieReading]) -> dict[int, int]:
+        """Dice that lie exactly where they lay and are said to show another face: one of the two readings is wrong.
+
+        A rolled die hardly ever stops on the very spot where it was picked up.
+        """
+        ids = [i for i in lost if not self._dice[i].away]
+        places = [self._dice[i].at_rest.centre for i in ids]
+        pairs = pair_up(places, [seen[j].centre for j in arrived], self._settings.same_spot * self._size)
+        return {ids[k]: arrived[j] for k, j in pairs.items()}
 
     def _pair_followed(self, ids: Sequence[int], free: Sequence[int], seen: Sequence[DieReading]) -> dict[int, int]:
         """Dice that stayed in view until they came to rest elsewhere."""
@@ -359,12 +379,15 @@ class RollTracker:
         dice: list[DieReading] = [die.at_rest for die in self._dice]
         for i, j in (matched | pairs).items():
             dice[i] = seen[j]
+        disputed = [i for i, j in matched.items() if seen[j].face is not before[i]]
+        for i in disputed:
+            dice[i] = _disputed(dice[i], self._dice[i].at_rest)
         if same and thrown < 2:
-            return self._handled(reading, tuple(dice), pairs, slid)
+            return self._handled(reading, tuple(dice), pairs, slid, disputed)
         doubts: tuple[Doubt, ...] = ()
         if same and not self._plainly_thrown():
             doubts = (Doubt.SAME_FACES,)
-        elif len(pairs) == 1 or (len(changed) == 1 and thrown == 0):
+        elif len(pairs) == 1 or (thrown == 0 and (len(changed) == 1 or self._on_the_spot(pairs, seen))):
             doubts = (Doubt.SINGLE,)
         if between.unseen or not between.moved:
             doubts = (*doubts, Doubt.UNSEEN)
@@ -373,6 +396,8 @@ class RollTracker:
         rolled = tuple(sorted(changed if single else pairs))
         self._number = 1 if len(rolled) == DICE else self._number + 1
         self._accept(tuple(dice), reading.t)
+        for i in disputed:
+            self._dice[i].disputed = True
         roll = self._tell(tuple(dice), rolled, before, was_on_card, doubts, thrown > 0)
         note = _ask(roll) if kind is not EventKind.ROLL else ""
         moved = tuple(sorted(slid))
@@ -380,17 +405,31 @@ class RollTracker:
         return (*changes, Change(kind, roll, rolled if single else (), note))
 
     def _handled(self, reading: Reading, dice: tuple[DieReading, ...], pairs: dict[int, int],
-                 slid: dict[int, int]) -> tuple[Change, ...]:
+                 slid: dict[int, int], disputed: Sequence[int]) -> tuple[Change, ...]:
         """Dice were covered or picked up and lie there again as they were: pushed, set aside, swapped by hand."""
         back = tuple(sorted(i for i in pairs if self._dice[i].away))
         moved = tuple(sorted(i for i in {*pairs, *slid} if i not in back))
+        was = tuple(die.at_rest.face for die in self._dice)
         self._accept(dice, reading.t)
+        for i in disputed:
+            self._dice[i].disputed = True
         changes = []
         if back:
             changes.append(Change(EventKind.BACK, dice=back))
         if moved:
             changes.append(Change(EventKind.MOVED, dice=moved))
+        if disputed:
+            before = tuple(was[i] if i in disputed else die.face for i, die in enumerate(dice))
+            doubted = tuple(replace(die, problems=()) if i in disputed else die for i, die in enumerate(dice))
+            self._number += 1
+            roll = self._tell(doubted, tuple(disputed), before, (), (Doubt.SINGLE,), False)
+            changes.append(Change(EventKind.CHANGED, roll, tuple(disputed), _ask(roll)))
         return tuple(changes)
+
+    def _on_the_spot(self, pairs: dict[int, int], seen: Sequence[DieReading]) -> bool:
+        """Whether all of these dice lie where they lay: then nothing was thrown, and readings contradict each other."""
+        reach = self._settings.same_spot * self._size
+        return all(math.dist(self._dice[i].at_rest.centre, seen[j].centre) <= reach for i, j in pairs.items())
 
     def _plainly_thrown(self) -> bool:
         """Several dice flew at a time and for long: that is a throw, even if they land as they were."""
@@ -439,7 +478,8 @@ class RollTracker:
 
     def refine(self, reading: Reading) -> Roll | None:
         """Unsure dice that lie where they lay and are certain now. The last roll, if that cleared its last doubt."""
-        unsure = [i for i, die in enumerate(self._dice) if die.at_rest.problems or die.at_rest.cocked]
+        unsure = [i for i, die in enumerate(self._dice)
+                  if (die.at_rest.problems or die.at_rest.cocked) and not die.disputed]
         sure = [die for die in reading.dice if not die.problems and not die.cocked]
         pairs = pair_up([self._dice[i].at_rest.centre for i in unsure], [die.centre for die in sure], 0.25 * self._size)
         cleared = None
@@ -482,7 +522,7 @@ class RollTracker:
         if not 0 <= die < len(self._dice):
             return
         told = replace(self._dice[die].at_rest, face=face, certainty=1.0, problems=(), alternatives=(), cocked=False)
-        self._dice[die].at_rest = told
+        self._dice[die].at_rest, self._dice[die].disputed = told, False
         self._clear(die, told)
 
     def not_rolled(self) -> None:
@@ -500,6 +540,13 @@ class RollTracker:
 
 
 _UNSURE = frozenset({Problem.UNSURE_FACE, Problem.READERS_DIFFER, Problem.GLARE})
+
+
+def _disputed(now: DieReading, before: DieReading) -> DieReading:
+    """`now`, as doubtful as two certain and different readings of a die that lay still make it."""
+    others = tuple(item for item in now.alternatives if item[0] is not before.face)
+    return replace(now, certainty=0.5, alternatives=((before.face, 0.49), *others),
+                   problems=(*now.problems, Problem.UNSURE_FACE))
 
 
 def _ask(roll: Roll) -> str:

@@ -226,6 +226,18 @@ def test_a_doubt_that_clears_up_takes_its_question_back(play: Play) -> None:
     assert play.raid["rolls"] == 1
 
 
+def test_a_disputed_die_is_asked_before_the_roll_is_entered(play: Play) -> None:
+    play.card("pirate")
+    play.roll(PLAIN)
+    play.roll((X, D), (0, 1), doubts=(Doubt.FACE,), unsure=(7,))
+    assert play.raid["rolls"] == 1
+    assert (play.questions[0]["kind"], play.questions[0]["die"]) == ("face", 7)
+    play.answer("skull")
+    assert play.raid["rolls"] == 2
+    assert play.shown[7] == "skull"
+    assert play.shown[:2] == ["skull", "diamond"]
+
+
 def test_later_rolls_wait_for_the_answer(play: Play) -> None:
     play.card("pirate")
     play.roll(PLAIN, doubts=(Doubt.FACE,), unsure=(3,), kind=EventKind.DOUBTFUL)

@@ -184,6 +184,38 @@ def test_one_die_that_shows_another_face_in_its_place_is_asked_about() -> None:
     assert changes[0].note
 
 
+def test_a_die_that_lay_still_and_is_read_otherwise_is_disputed() -> None:
+    """One of the two certain readings is wrong; it must not pass for a rolled die."""
+    tracker = watching()
+    before = tracker.roll
+    assert before is not None
+    out_of_sight(tracker, 0, 1)
+    fly(tracker)
+    still = list(before.dice[2:])
+    other = C if before.faces[7] is not C else D
+    still[5] = die(other, before.dice[7].centre)
+    after = [*still, *dice((P, S), ELSEWHERE)]
+    roll = the_roll(tracker.settle(reading(after, 20)))
+    assert roll.rolled == (0, 1)
+    assert roll.unsure == (7,)
+    assert {roll.dice[7].face, roll.dice[7].alternatives[0][0]} == {other, before.faces[7]}
+    assert tracker.refine(reading(after, 30)) is None  # looking again does not settle it
+    tracker.correct(7, other)
+    assert tracker.settle(reading(after, 40)) == ()
+
+
+def test_dice_that_lay_still_and_are_read_otherwise_are_no_roll() -> None:
+    tracker = watching()
+    before = tracker.roll
+    assert before is not None
+    tracker.motion(0)
+    after = [die(C if f is not C else D, d.centre) if i in (2, 5) else d
+             for i, (d, f) in enumerate(zip(before.dice, before.faces, strict=True))]
+    changes = tracker.settle(reading(after, 20))
+    assert kinds(changes) == [EventKind.CHANGED]
+    assert changes[0].dice == (2, 5)
+
+
 @pytest.mark.parametrize(("frames", "lone", "kind"), [
     (6, 2, EventKind.ROLL),      # several flew for long
     (3, 1, EventKind.DOUBTFUL),  # one flew, or ran on by itself
