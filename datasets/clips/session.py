@@ -108,7 +108,10 @@ def _table_top(rng: np.random.Generator, *, clutter: bool) -> Floats:
     from datasets.render.tables import PAINTERS
 
     names = sorted(PAINTERS)
-    painted = PAINTERS[names[int(rng.integers(len(names)))]](rng)
+    name = "print"
+    while name == "print":  # a sheet of shapes to train on, no table that anybody plays at
+        name = names[int(rng.integers(len(names)))]
+    painted = PAINTERS[name](rng)
     side = round(700 / TEXTURE_MM)
     picture: Picture = np.ascontiguousarray(
         cv2.resize(np.clip(painted, 0, 255).astype(np.uint8)[..., ::-1], (side, side), interpolation=cv2.INTER_CUBIC)
