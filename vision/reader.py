@@ -47,7 +47,7 @@ class Judging:
     """Least score of the first look for a die that the second look confirms."""
     faint: float = 0.25
     """Below this score of the first look, a die that the second look cannot name is nothing."""
-    die_for_sure: float = 0.5
+    die_for_sure: float = 0.8
     """From this score of the first look on, a die that the second look denies is doubted, not dropped."""
     card_from: float = 0.35
     hand_from: float = 0.35

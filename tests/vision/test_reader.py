@@ -98,7 +98,7 @@ def test_a_foreign_die_is_doubt_and_not_counted_among_ours() -> None:
 
 def test_what_both_call_nothing_is_dropped_and_what_one_calls_a_die_is_doubted() -> None:
     faint = ("coin", 0.2, place(9))
-    sure = ("coin", 0.8, place(9))
+    sure = ("coin", 0.9, place(9))
     unseen = FakeSecondLook.of(eight())
     assert read([*eight(), faint], second=unseen).status is Status.CERTAIN
     doubted = read([*eight(), sure], second=unseen)
