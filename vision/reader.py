@@ -45,8 +45,9 @@ class Judging:
     limits: Limits = field(default_factory=Limits)
     die_from: float = 0.08
     """Least score of the first look for a die that the second look confirms."""
-    faint: float = 0.25
-    """Below this score of the first look, a die that the second look cannot name is nothing."""
+    faint: float = 0.33
+    """Below this score of the first look, a die that the second look cannot name, or thinks may be none, is nothing."""
+    nothing_at_all: float = 0.04
     die_for_sure: float = 0.8
     """From this score of the first look on, a die that the second look denies is doubted, not dropped."""
     card_from: float = 0.35
@@ -137,9 +138,10 @@ class Reader:
 
     def _is_nothing(self, evidence: Evidence, verdict: Verdict, i: int) -> bool:
         surest = float(evidence.scores[i, :DICE_CLASSES].max())
-        if surest < self.judging.faint and float(verdict.certainty[i]) < 0.5:
-            return True
-        return float(verdict.fused[i, NOTHING]) > 0.5 and surest < self.judging.die_for_sure
+        nothing = float(verdict.fused[i, NOTHING])
+        if surest < self.judging.faint and float(verdict.fused[i, FOREIGN]) < 0.5:
+            return float(verdict.certainty[i]) < 0.5 or nothing > self.judging.nothing_at_all
+        return nothing > 0.5 and surest < self.judging.die_for_sure
 
     def _die(
         self,
