@@ -130,8 +130,9 @@ class Reader:
         self, evidence: Evidence, verdict: Verdict, hands: tuple[Box, ...], card: CardReading | None
     ) -> list[DieReading]:
         alike = likeness(evidence, verdict.faces, self.calibration)
+        others = other_share(evidence, verdict)
         return [
-            self._die(evidence, verdict, i, float(alike[i]), hands, card)
+            self._die(evidence, verdict, i, float(alike[i]), float(others[i]), hands, card)
             for i in range(len(evidence.boxes))
             if not self._is_nothing(evidence, verdict, i)
         ]
@@ -149,6 +150,7 @@ class Reader:
         verdict: Verdict,
         i: int,
         alike: float,
+        other: float,
         hands: tuple[Box, ...],
         card: CardReading | None,
     ) -> DieReading:
@@ -160,7 +162,7 @@ class Reader:
             problems.append(Problem.COCKED)
         if float(fused[FOREIGN]) >= self.calibration.foreign_from:
             problems.append(Problem.FOREIGN_DIE)
-        if bool(evidence.contested[i]) or self._differ(evidence, other_share(evidence, verdict), i, face):
+        if bool(evidence.contested[i]) or self._differ(evidence, other, i, face):
             problems.append(Problem.READERS_DIFFER)
         unlike = bool(self.calibration.likeness) and alike < self.calibration.likeness[face]
         if certainty < self.calibration.certain_from or unlike:
@@ -178,10 +180,10 @@ class Reader:
             evidence.looks.embeddings[i],
         )
 
-    def _differ(self, evidence: Evidence, others: Floats, i: int, face: int) -> bool:
+    def _differ(self, evidence: Evidence, other: float, i: int, face: int) -> bool:
         """Whether one look names another thing with conviction. Lesser doubts lower the certainty instead."""
         second = int(evidence.looks.log_probabilities[i].argmax())
-        return float(others[i]) > self.calibration.differ_from or second not in (face, NOTHING)
+        return other > self.calibration.differ_from or second not in (face, NOTHING)
 
     def _blurred(self, evidence: Evidence, verdict: Verdict) -> bool:
         """Whether the frame as a whole is out of focus: told by all dice together, one alone may have soft edges."""

@@ -27,7 +27,7 @@ LABELS = (*(face.value for face in Face), "foreign_die", "nothing")
 SIDE = 64
 MARGIN = 1.15
 """Side of the crop, as a multiple of the longer side of the box."""
-VERY_CLEAR = 0.9998
+VERY_CLEAR = 0.998
 """A crop whose first view gives a label this probability needs no second one."""
 CLEAR = 0.98
 """A crop whose first two views both give one label this probability needs no further views."""
