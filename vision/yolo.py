@@ -258,12 +258,12 @@ class Contested:
     """(n,) bool: a box of nearly the same place and of another class, or of quite another size, was dropped."""
 
 
-def suppress(found: Detections, *, same: float = 0.38, inside: float = 0.75, covered: float = 0.65) -> Contested:
+def suppress(found: Detections, *, same: float = 0.38, inside: float = 0.75, covered: float = 0.75) -> Contested:
     """One box a die, whatever detector found them and whatever classes it gave; the surest box stays.
 
-    Dice that lie edge to edge share at most 0.25 of their union. A box that lies across several dice is covered by
-    theirs. A dropped box that was nearly as sure leaves its mark where it had another class, or lay across dice (one
-    on top of others looks like that): that die is contested.
+    Dice that lie edge to edge share at most 0.25 of their union. A faint box across several dice is covered by theirs;
+    a sure one stays, for it may be a die amid others. A dropped box that was nearly as sure and of another class leaves
+    its mark: that die is contested.
     """
     dice = np.flatnonzero(is_die(found))
     dice = dice[np.argsort(-found.scores[dice, :DICE_CLASSES].max(1, initial=0))]
@@ -277,10 +277,10 @@ def suppress(found: Detections, *, same: float = 0.38, inside: float = 0.75, cov
         union, within = overlap(found.boxes[b], found.boxes[kept])
         a = kept[int(union.argmax())]
         one = bool(((union >= same) | (within >= inside)).any())
-        if not one and _covered(found.boxes[b], found.boxes[kept]) < covered:
+        nearly_as_sure = bool(found.scores[b].max() >= 0.5 * found.scores[a].max())
+        if not one and (nearly_as_sure or _covered(found.boxes[b], found.boxes[kept]) < covered):
             kept.append(int(b))
             continue
         keep[b] = False
-        if found.scores[b].max() >= 0.5 * found.scores[a].max():
-            contested[a] |= not one or bool(found.scores[a].argmax() != found.scores[b].argmax())
+        contested[a] |= nearly_as_sure and bool(found.scores[a].argmax() != found.scores[b].argmax())
     return Contested(Detections(found.boxes[keep], found.scores[keep]), contested[keep])
