@@ -365,7 +365,8 @@ def _cut_between(no: Floats, yes: Floats, default: float) -> float:
         return default
     affordable = float(np.quantile(no, 1 - MOST_DOUBTED))
     wanted = 0.7 * float(np.quantile(yes, 0.01))
-    return round(min(max(wanted, affordable, 0.02), 0.8), 4)
+    # From even odds on, a die that leans or is a stranger is always asked about.
+    return round(min(max(wanted, affordable, 0.02), 0.5), 4)
 
 
 def reliability(
