@@ -640,6 +640,14 @@ class Referee:
     def _doubtful(self, event: Event, frame: Frame | None) -> None:
         if event.roll is not None:
             self._rolled(event, frame)
+            return
+        now = self._desk.now()
+        playing = now.announced is None and now.phase in ("card", "rolling", "island")
+        if playing and SceneFlag.FEWER in event.flags and event.reading is not None:
+            n = len(event.reading.dice)
+            self._submit(Ask(
+                kind="desync", code="dice_missing", args={"dice": n}, group="missing", choices=(Choice("ignore"),),
+                sentence=f"Only {n} of the eight dice could be seen after that throw. Check the dice on this page."))
 
     def _later(self, step: Callable[[], None]) -> None:
         """In its turn: at once, unless something before it waits for an answer."""

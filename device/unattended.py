@@ -116,11 +116,12 @@ class UnattendedDesk:
         return self.raid
 
     def _begin(self, card: Card | None) -> Raid:
-        self.doubtful, self.last_roll = False, ()
+        self.last_roll = ()
         self.rolls.clear()
         return Raid.begin(card, self.edition, players=self.players)
 
     def _draw(self, card: Card) -> None:
+        self.open = [ask for ask in self.open if ask.kind != "card"]
         if self.entered is not None and self.number == 0:
             return
         if self.raid is None:
@@ -215,7 +216,7 @@ class UnattendedDesk:
         if by == "rules" and score is not None and score.outcome is Outcome.BUST:
             self.tell({"event": "bust", **line})
         self.tell({"event": "raid_ended", "by": by, **line})
-        self.raid = None
+        self.raid, self.doubtful = None, False
         self.number += 1
 
     def _line(self) -> dict[str, Any]:

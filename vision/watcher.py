@@ -56,6 +56,8 @@ class WatchSettings:
     """Longer without a frame, and what happened in between is unseen."""
     doubt_fewer: float = 4.0
     """For so long a scene with fewer than eight dice is looked at again as often as a doubtful one."""
+    least_rest: float = 0.4
+    """Dice that lie for so long lie: shorter, and the rest of the throw is still on its way."""
     fewer_patience: float = 2.5
     """Fewer than eight dice after a throw are doubtful after this long: one may lie under something or on the floor."""
     card_certain: float = 0.9
@@ -177,6 +179,7 @@ class Watcher:
         events: list[Event] = []
         if self._state is SettleState.SETTLING:
             events += self._conclude_in_haste(frame)
+        events += self._leave_incomplete(frame)
         if self._state in (SettleState.SETTLED, SettleState.DOUBTFUL, SettleState.EMPTY, SettleState.HAND):
             self._said_hand = False
         if self._state is not SettleState.MOVING or not self._said_moving:
@@ -192,6 +195,14 @@ class Watcher:
         if frame.t - self._looked_at >= self._settings.glimpse_every:
             events += self._glimpse(frame)
         return events
+
+    def _leave_incomplete(self, frame: Frame) -> list[Event]:
+        """Dice were thrown, fewer than eight were seen at rest, and the game goes on: that must not pass in silence."""
+        since, self._fewer_since = self._fewer_since, None
+        if since is None or self._settled is None or frame.t - since < self._settings.least_rest:
+            return []
+        return [self._event(EventKind.DOUBTFUL, frame, reading=self._settled, flags=SceneFlag.FEWER,
+                            note=_why(self._settled))]
 
     def _conclude_in_haste(self, frame: Frame) -> list[Event]:
         """The next movement begins before the looks agreed: what they say by now must do, or a roll would be lost."""

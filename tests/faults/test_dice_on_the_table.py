@@ -60,8 +60,10 @@ def test_10_a_ninth_box_on_one_die_is_never_a_certain_reading() -> None:
     def twin(reading: Reading, number: int) -> Reading:
         if len(reading.dice) != 8:
             return reading
-        x0, y0, x1, y1 = reading.dice[0].box
-        other = replace(reading.dice[0], face=Face.SKULL, box=(x0 + 4, y0, x1 + 4, y1), problems=(Problem.UNSURE_FACE,))
+        first = min(reading.dice, key=lambda die: die.box[0])
+        x0, y0, x1, y1 = first.box
+        face = Face.SKULL if first.face is not Face.SKULL else Face.COIN
+        other = replace(first, face=face, box=(x0 + 4, y0, x1 + 4, y1), problems=(Problem.UNSURE_FACE,))
         return replace(reading, dice=(*reading.dice, other), status=Status.DOUBTFUL, problems=(Problem.TOO_MANY_DICE,))
 
     stage = stage_with_a_roll()
