@@ -357,13 +357,15 @@ LEAST_CERTAIN = 0.9
 """No die is certain below this, however clean the validation set was."""
 MOST_DOUBTED = 0.004
 """Share of right, flat dice that one threshold may doubt: eight dice a roll make it about 3 % of the rolls."""
+MOST_ASKED = 0.008
+"""The same for the thresholds of leaning and foreign dice, which must never pass as certain."""
 
 
 def _cut_between(no: Floats, yes: Floats, default: float) -> float:
-    """A threshold below nearly every `yes`, unless that would doubt more than `MOST_DOUBTED` of the `no`."""
+    """A threshold below nearly every `yes`, unless that would doubt more than `MOST_ASKED` of the `no`."""
     if len(no) < 20 or len(yes) < 5:
         return default
-    affordable = float(np.quantile(no, 1 - MOST_DOUBTED))
+    affordable = float(np.quantile(no, 1 - MOST_ASKED))
     wanted = 0.7 * float(np.quantile(yes, 0.01))
     # From even odds on, a die that leans or is a stranger is always asked about.
     return round(min(max(wanted, affordable, 0.02), 0.5), 4)
