@@ -41,9 +41,11 @@ class Looking:
     """The size to which small dice are enlarged."""
     large_die: float = 46.0
     """Dice larger than this are looked at again, shrunk: none in training were."""
+    readable: float = 8.0
+    """Smaller things, in pixels of the frame, are not worth a closer look: nothing could be read on them."""
     most: int = 832
     """Longest side ever given to the network."""
-    other_scales: tuple[float, ...] = (2.0, 0.5, 0.25)
+    other_scales: tuple[float, ...] = (0.5, 2.0, 0.25)
     """Further looks at a single photograph, whose dice may be tiny or fill it, as multiples of the first."""
     same: float = 0.5
     """Boxes that share this much (intersection over union) are one thing."""
@@ -131,7 +133,7 @@ class YoloDetector:
         now = die * seen.scale
         if now > self.looking.large_die:
             return Region(seen.x, seen.y, seen.w, seen.h, self.looking.wanted_die / die)
-        if now >= self.looking.small_die:
+        if now >= self.looking.small_die or die < self.looking.readable:
             return None
         x0, y0 = (max(0, int(v)) for v in boxes[:, :2].min(0) - 2 * die)
         x1, y1 = (int(v) for v in boxes[:, 2:].max(0) + 2 * die)
