@@ -62,6 +62,7 @@ TABLE_TEXTS: dict[str, str] = {
     "rolled_again": "{dice} dice lie elsewhere with the same faces. Were they rolled again?",
     "die_changed": "Die {die} now shows {face} and showed {before}. Was it rolled, read wrong before, or only nudged?",
     "not_all_eight": "No raid is running, and {rolled} dice were rolled. Is this a first roll?",
+    "dice_missing": "Only {dice} of the eight dice could be seen after that throw. Check the dice on this page.",
     "found_lying": "Eight dice lay here before anybody could watch. Does this raid begin with them?",
     "found_changed": "The dice are not as the table knows them, and nobody saw why. Were they rolled again?",
     "unseen": "{dice} dice changed while nobody could see them. Were they rolled?",

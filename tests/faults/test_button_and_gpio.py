@@ -123,4 +123,7 @@ def test_19_without_lgpio_it_is_said_and_nothing_stands_in(monkeypatch: pytest.M
     assert panel.status.sentence == "button: not available (lgpio missing)"
     assert not said, "a warning that nobody reads"
     with Appliance(tmp_path, camera="none", port=0, host="127.0.0.1", quiet=True) as running:
+        deadline = time.monotonic() + 10  # the panel's word goes through the table's queue
+        while "sentence" not in running.table.snapshot.state["panel"] and time.monotonic() < deadline:
+            time.sleep(0.02)
         assert running.table.snapshot.state["panel"]["sentence"] == "button: not available (lgpio missing)"
